@@ -1,0 +1,16 @@
+//! Types and rules of the registry, without I/O and without async.
+//!
+//! Everything that decides something lives here and can be tested with a table: names, versions and their order,
+//! the validator of `server.json`, statuses, events and every bound. Reading order: [`limits`], [`name`],
+//! [`version`], [`document`], [`record`], [`event`].
+
+pub mod digest;
+pub mod document;
+pub mod event;
+pub mod limits;
+pub mod name;
+pub mod permission;
+pub mod record;
+pub mod status;
+pub mod timestamp;
+pub mod version;

@@ -1,0 +1,137 @@
+//! What the store keeps of servers and versions, and how the official contract shows it.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::name::ServerName;
+use crate::status::Status;
+use crate::timestamp::Timestamp;
+use crate::version::VersionId;
+
+/// Key of the official block in `_meta`.
+pub const OFFICIAL_META: &str = "io.modelcontextprotocol.registry/official";
+/// Key of the one block a publisher may provide.
+pub const PUBLISHER_META: &str = "io.modelcontextprotocol.registry/publisher-provided";
+/// Key of our own block in `_meta`.
+pub const OWN_META: &str = "dev.toolmark/registry";
+
+/// Who vouches that this version is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Its publisher, here, with a token for the name.
+    Published,
+    /// Another registry, or a file an operator imported.
+    Imported,
+    /// Toolmark, from public coordinates; the publisher was not asked.
+    Listed,
+}
+
+impl Origin {
+    /// The word in JSON and SQL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Imported => "imported",
+            Self::Listed => "listed",
+        }
+    }
+
+    /// Reads the word back.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Published, Self::Imported, Self::Listed]
+            .into_iter()
+            .find(|origin| origin.as_str() == text)
+    }
+}
+
+/// One version of a server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Version {
+    pub server: ServerName,
+    pub version: VersionId,
+    pub status: Status,
+    pub status_changed_at: Timestamp,
+    pub status_message: Option<String>,
+    pub published_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// Upstream's latest: for `/v0` and `/v0.1` only.
+    pub is_latest: bool,
+    /// The one people and agents should see.
+    pub is_current: bool,
+    pub origin: Origin,
+    /// Whether the validator found no error in the document when it was stored.
+    pub valid: bool,
+    /// SHA-256 of the bytes as received.
+    pub digest: Digest,
+    /// The `server.json` as served: JSON text of one object.
+    pub document: String,
+}
+
+impl Version {
+    /// Appends the `ServerResponse` of the official contract, `{"server":…,"_meta":{…}}`, to `out`. The document is
+    /// copied as text: it was parsed when it was stored.
+    pub fn write_response(&self, out: &mut String) {
+        out.push_str(r#"{"server":"#);
+        out.push_str(&self.document);
+        // Words, times, digests and booleans need no escaping; the message is the one foreign string here.
+        let _ = write!(
+            out,
+            r#","_meta":{{"{OFFICIAL_META}":{{"status":"{}","statusChangedAt":"{}","#,
+            self.status.as_str(),
+            self.status_changed_at
+        );
+        if let Some(message) = &self.status_message {
+            let _ = write!(
+                out,
+                r#""statusMessage":{},"#,
+                serde_json::Value::from(message.as_str())
+            );
+        }
+        let _ = write!(
+            out,
+            r#""publishedAt":"{}","updatedAt":"{}","isLatest":{}}},"{OWN_META}":{{"current":{},"origin":"{}","valid":{},"sha256":"{}"}}}}}}"#,
+            self.published_at,
+            self.updated_at,
+            self.is_latest,
+            self.is_current,
+            self.origin.as_str(),
+            self.valid,
+            self.digest
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_response_is_json_with_the_official_block_apart_from_ours() {
+        let at: Timestamp = "2025-09-10T13:57:43.256739Z".parse().unwrap();
+        let version = Version {
+            server: ServerName::parse("com.example/weather").unwrap(),
+            version: VersionId::parse("1.0.0").unwrap(),
+            status: Status::Deprecated,
+            status_changed_at: at,
+            status_message: Some("use \"2\"\n".into()),
+            published_at: at,
+            updated_at: at,
+            is_latest: true,
+            is_current: false,
+            origin: Origin::Imported,
+            valid: true,
+            digest: Digest::of(b"x"),
+            document: r#"{"name":"com.example/weather"}"#.into(),
+        };
+        let mut out = String::new();
+        version.write_response(&mut out);
+        let read: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(read["_meta"][OFFICIAL_META]["statusMessage"], "use \"2\"\n");
+        assert_eq!(read["_meta"][OFFICIAL_META].as_object().unwrap().len(), 6);
+        assert_eq!(read["_meta"][OWN_META]["current"], false);
+        assert_eq!(read["server"]["name"], "com.example/weather");
+    }
+}
