@@ -104,6 +104,41 @@ impl Version {
     }
 }
 
+/// The current version of one server, as lists, search answers and the home page show it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServerSummary {
+    pub name: ServerName,
+    pub title: Option<String>,
+    pub description: Option<String>,
+    /// The current version.
+    pub version: VersionId,
+    pub status: Status,
+    pub origin: Origin,
+    pub published_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// Of its packages, each once, in the order of the document. Words as published.
+    pub registry_types: Vec<String>,
+    /// Of its remotes, each once, in the order of the document. Words as published.
+    pub remote_transports: Vec<String>,
+}
+
+/// What the registry holds, counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Stats {
+    /// Servers with a current version that is not deleted.
+    pub servers: i64,
+    /// Versions that are not deleted.
+    pub versions: i64,
+    /// The newest event number.
+    pub events: i64,
+    /// Current versions with a package of this registry type, most first. A version may count under several.
+    pub by_registry_type: Vec<(String, i64)>,
+    /// Current versions with a remote of this transport, most first. A version may count under several.
+    pub by_remote_transport: Vec<(String, i64)>,
+    /// Current versions by who vouches for the listing.
+    pub by_origin: Vec<(Origin, i64)>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
