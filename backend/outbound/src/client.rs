@@ -1,0 +1,411 @@
+//! The client: one call is one request, its redirects and its retries, all within the caller's caps.
+
+use std::error::Error as _;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use reqwest::dns::Resolve;
+use tokio::time::{Instant, timeout, timeout_at};
+use tracing::debug;
+use url::{Host, Url};
+
+use crate::address::{Forbidden, Guard, GuardedResolver, SystemResolver};
+use crate::body;
+use crate::caps::Caps;
+use crate::error::{Error, Phase, UrlFault};
+use crate::retry::{self, Pace, SystemPace};
+
+const USER_AGENT: &str = concat!("toolmark/", env!("CARGO_PKG_VERSION"));
+
+/// Whose address it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Somebody else's: https only, public addresses only, every redirect checked again.
+    Public,
+    /// The operator's own setting: http and any address, redirects only within the same origin.
+    Configured,
+}
+
+/// What holds for all calls.
+pub struct Settings {
+    /// Longest wait for a connection.
+    pub connect: Duration,
+    /// A proxy for [`Policy::Configured`]. [`Policy::Public`] always connects by itself: behind a proxy the address
+    /// that was checked would not be the one connected to. Proxies set in the environment are not used.
+    pub proxy: Option<Url>,
+    /// Addresses that [`Policy::Public`] may reach although they are not public, for private use. A URL that names
+    /// one of them by number may also be plain http.
+    pub trusted: Vec<IpAddr>,
+    /// Time and chance.
+    pub pace: Arc<dyn Pace>,
+}
+
+impl Settings {
+    /// No proxy, no trusted addresses, real time.
+    pub fn new(connect: Duration) -> Self {
+        Self {
+            connect,
+            proxy: None,
+            trusted: Vec::new(),
+            pace: Arc::new(SystemPace),
+        }
+    }
+}
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub method: Method,
+    pub url: Url,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Request {
+    /// A GET without further headers.
+    pub fn get(url: Url) -> Self {
+        Self {
+            method: Method::GET,
+            url,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    fn is_repeatable(&self) -> bool {
+        self.method == Method::GET || self.method == Method::HEAD
+    }
+}
+
+/// An answer, its body read to the end.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    /// Where it came from, after redirects.
+    pub url: Url,
+    pub body: Bytes,
+    /// How many attempts it took.
+    pub attempts: u32,
+    retry_after: Option<Duration>,
+}
+
+impl Answer {
+    /// The answer if its status is a success, else [`Error::Status`].
+    pub fn success(self) -> Result<Self, Error> {
+        if self.status.is_success() {
+            return Ok(self);
+        }
+        Err(Error::Status {
+            host: host_of(&self.url),
+            status: self.status,
+            retry_after: self.retry_after,
+        })
+    }
+}
+
+/// The client. Cheap to clone; clones share connections.
+#[derive(Clone)]
+pub struct Client {
+    public: reqwest::Client,
+    configured: reqwest::Client,
+    guard: Guard,
+    connect: Duration,
+    pace: Arc<dyn Pace>,
+}
+
+impl Client {
+    /// Sets the client up.
+    pub fn new(settings: Settings) -> Result<Self, Error> {
+        Self::with_resolver(settings, Arc::new(SystemResolver))
+    }
+
+    pub(crate) fn with_resolver(settings: Settings, resolver: Arc<dyn Resolve>) -> Result<Self, Error> {
+        let guard = Guard::new(settings.trusted);
+        let guarded = GuardedResolver {
+            inner: Arc::clone(&resolver),
+            guard: guard.clone(),
+        };
+        let setup = |error: reqwest::Error| Error::Setup {
+            source: Box::new(error),
+        };
+        let mut configured = bare(settings.connect).dns_resolver(resolver);
+        if let Some(proxy) = settings.proxy {
+            configured = configured.proxy(reqwest::Proxy::all(proxy).map_err(setup)?);
+        }
+        Ok(Self {
+            public: bare(settings.connect)
+                .dns_resolver(Arc::new(guarded))
+                .build()
+                .map_err(setup)?,
+            configured: configured.build().map_err(setup)?,
+            guard,
+            connect: settings.connect,
+            pace: settings.pace,
+        })
+    }
+
+    /// Sends a GET; see [`Client::send`].
+    pub async fn get(&self, policy: Policy, url: &Url, caps: &Caps) -> Result<Answer, Error> {
+        self.send(policy, &Request::get(url.clone()), caps).await
+    }
+
+    /// Sends a request and reads the answer. Any status is an answer; one that may pass (429, 5xx) and a call that
+    /// broke off are tried again as [`Caps::retry`] says, if the request is a GET or HEAD.
+    pub async fn send(&self, policy: Policy, request: &Request, caps: &Caps) -> Result<Answer, Error> {
+        let begun = Instant::now();
+        let most = if request.is_repeatable() {
+            caps.retry.attempts.max(1)
+        } else {
+            1
+        };
+        let mut waited = Duration::ZERO;
+        let mut attempt = 1;
+        loop {
+            let outcome = self.attempt(policy, request, caps).await;
+            let asked = match &outcome {
+                Ok(answer) if retry::is_transient(answer.status) => answer.retry_after,
+                Err(error) if error.is_transient() => None,
+                _ => {
+                    return outcome.map(|answer| Answer {
+                        attempts: attempt,
+                        ..answer
+                    });
+                }
+            };
+            let pause = retry::wait(&caps.retry, attempt + 1, asked, self.pace.chance());
+            // Waits are counted as well as measured: a test's pace does not spend them.
+            let spent = begun.elapsed().max(waited) + pause;
+            if attempt >= most || spent > caps.retry.within {
+                return outcome.map(|answer| Answer {
+                    attempts: attempt,
+                    ..answer
+                });
+            }
+            debug!(
+                outbound.host = host_of(&request.url),
+                outbound.attempt = attempt,
+                "trying again"
+            );
+            self.pace.sleep(pause).await;
+            waited += pause;
+            attempt += 1;
+        }
+    }
+
+    async fn attempt(&self, policy: Policy, request: &Request, caps: &Caps) -> Result<Answer, Error> {
+        let deadline = Instant::now() + caps.total;
+        let mut request = request.clone();
+        let mut followed = 0;
+        loop {
+            let host = self.check_url(policy, &request.url)?;
+            let response = self.head(policy, &request, &host, caps, deadline).await?;
+            if let Some(next) = redirect(&response, &request, &host)? {
+                if followed == caps.redirects {
+                    return Err(Error::TooManyRedirects {
+                        host,
+                        limit: caps.redirects,
+                    });
+                }
+                followed += 1;
+                request = redirected(policy, request, next, &host)?;
+                continue;
+            }
+            let status = response.status();
+            let headers = response.headers().clone();
+            let body = timeout_at(deadline, body::read(response, &host, caps))
+                .await
+                .map_err(|_| Error::TimedOut {
+                    host,
+                    phase: Phase::Total,
+                    after: caps.total,
+                })??;
+            return Ok(Answer {
+                status,
+                retry_after: retry::retry_after(&headers, self.pace.now()),
+                headers,
+                url: request.url,
+                body,
+                attempts: 1,
+            });
+        }
+    }
+
+    /// Sends the request and waits for the head of the answer.
+    async fn head(
+        &self,
+        policy: Policy,
+        request: &Request,
+        host: &str,
+        caps: &Caps,
+        deadline: Instant,
+    ) -> Result<reqwest::Response, Error> {
+        let client = match policy {
+            Policy::Public => &self.public,
+            Policy::Configured => &self.configured,
+        };
+        let sent = client
+            .request(request.method.clone(), request.url.clone())
+            .headers(request.headers.clone())
+            .header(header::ACCEPT_ENCODING, body::ACCEPT_ENCODING)
+            .body(request.body.clone())
+            .send();
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        let (phase, most) = if remaining < caps.first_byte {
+            (Phase::Total, remaining)
+        } else {
+            (Phase::FirstByte, caps.first_byte)
+        };
+        match timeout(most, sent).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(classify(error, host, self.connect)),
+            Err(_) => Err(Error::TimedOut {
+                host: host.to_owned(),
+                phase,
+                after: if phase == Phase::Total { caps.total } else { most },
+            }),
+        }
+    }
+
+    /// Refuses a URL the policy does not allow; gives its host back. Names are checked when they are resolved, hosts
+    /// given by number here, because the connector does not resolve them.
+    fn check_url(&self, policy: Policy, url: &Url) -> Result<String, Error> {
+        let fault = |fault| Err(Error::BadUrl { fault });
+        if !matches!(url.scheme(), "http" | "https") {
+            return fault(UrlFault::NotHttp);
+        }
+        let literal = match url.host() {
+            None => return fault(UrlFault::NoHost),
+            Some(Host::Domain(_)) => None,
+            Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+            Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+        };
+        let host = host_of(url);
+        if policy == Policy::Configured {
+            return Ok(host);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return fault(UrlFault::Credentials);
+        }
+        if let Some(address) = literal {
+            self.guard
+                .check(address)
+                .map_err(|forbidden| Error::ForbiddenAddress {
+                    host: host.clone(),
+                    address: forbidden.address,
+                    class: forbidden.class,
+                })?;
+        }
+        let trusted = literal.is_some_and(|address| self.guard.trusts(address));
+        if url.scheme() != "https" && !trusted {
+            return fault(UrlFault::NotHttps);
+        }
+        Ok(host)
+    }
+}
+
+/// A client that follows nothing, unpacks nothing and uses no proxy by itself.
+fn bare(connect: Duration) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .user_agent(USER_AGENT)
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .no_proxy()
+        .no_gzip()
+        .no_brotli()
+        .referer(false)
+        .connect_timeout(connect)
+}
+
+fn host_of(url: &Url) -> String {
+    url.host_str().unwrap_or_default().to_owned()
+}
+
+/// Where the answer sends us, if it does.
+fn redirect(
+    response: &reqwest::Response,
+    request: &Request,
+    host: &str,
+) -> Result<Option<(Url, bool)>, Error> {
+    let keeps_method = match response.status().as_u16() {
+        301..=303 => false,
+        307 | 308 => true,
+        _ => return Ok(None),
+    };
+    let location = response
+        .headers()
+        .get(header::LOCATION)
+        .map(HeaderValue::as_bytes);
+    location
+        .and_then(|bytes| std::str::from_utf8(bytes).ok())
+        .and_then(|text| request.url.join(text).ok())
+        .map(|url| Some((url, keeps_method)))
+        .ok_or_else(|| Error::BadRedirect {
+            host: host.to_owned(),
+        })
+}
+
+/// The request that follows a redirect. What the caller said about itself is not told to another origin.
+fn redirected(policy: Policy, request: Request, next: (Url, bool), host: &str) -> Result<Request, Error> {
+    let (url, keeps_method) = next;
+    let same_origin = url.origin() == request.url.origin();
+    if policy == Policy::Configured && !same_origin {
+        return Err(Error::RedirectElsewhere {
+            host: host.to_owned(),
+            to: url.origin().ascii_serialization(),
+        });
+    }
+    let keeps = keeps_method || request.is_repeatable();
+    let mut headers = request.headers;
+    if !same_origin {
+        for name in [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION] {
+            headers.remove(name);
+        }
+    }
+    if !keeps {
+        headers.remove(header::CONTENT_TYPE);
+    }
+    Ok(Request {
+        method: if keeps { request.method } else { Method::GET },
+        url,
+        headers,
+        body: if keeps { request.body } else { Bytes::new() },
+    })
+}
+
+/// Says what went wrong before there was an answer.
+fn classify(error: reqwest::Error, host: &str, connect: Duration) -> Error {
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if let Some(forbidden) = inner.downcast_ref::<Forbidden>() {
+            return Error::ForbiddenAddress {
+                host: host.to_owned(),
+                address: forbidden.address,
+                class: forbidden.class,
+            };
+        }
+        cause = inner.source();
+    }
+    let host = host.to_owned();
+    if error.is_timeout() {
+        return Error::TimedOut {
+            host,
+            phase: Phase::Connect,
+            after: connect,
+        };
+    }
+    let connecting = error.is_connect();
+    let source = Box::new(error.without_url());
+    if connecting {
+        Error::Connect { host, source }
+    } else {
+        Error::Dropped {
+            host,
+            received: 0,
+            source,
+        }
+    }
+}
