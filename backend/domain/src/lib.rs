@@ -11,6 +11,7 @@ pub mod limits;
 pub mod name;
 pub mod permission;
 pub mod record;
+pub mod settings;
 pub mod status;
 pub mod timestamp;
 pub mod version;

@@ -1,0 +1,148 @@
+//! The sections, in the order of the sample file.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroU64;
+
+use serde_json::Value;
+use toolmark_domain::limits;
+use toolmark_domain::settings;
+use toolmark_domain::settings::{Section, Setting};
+use url::Url;
+
+settings! {
+    /// The web site and the API.
+    pub(crate) struct ServerSettings in "server" {
+        /// Address and port to listen on.
+        listen: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+        /// The address under which others reach this registry, used in links and feeds.
+        /// Unset: the listen address.
+        public_url: Option<Url> = None, like "https://registry.example.com/";
+        /// Address and port of the metrics, apart from the site. Unset: no metrics are served.
+        metrics_listen: Option<SocketAddr> = None, like "127.0.0.1:9090";
+        /// Reads one client may make in a minute; 0 means no limit.
+        /// Unset: no limit on a loopback address, 600 elsewhere.
+        read_rate_per_minute: Option<u32> = None, like "600";
+        /// Seconds a client has to send the body of a request.
+        body_timeout_secs: NonZeroU64 = NonZeroU64::new(limits::BODY_READ_SECS).unwrap_or(NonZeroU64::MIN);
+        /// Addresses of reverse proxies whose `X-Forwarded-For` is believed.
+        trusted_proxies: Vec<String> = Vec::new(), like "[\"10.0.0.1\"]";
+    }
+}
+
+settings! {
+    /// Where the registry keeps what it knows.
+    pub(crate) struct StoreSettings in "store" {
+        /// The folder of the database and of blobs, unless the settings below say otherwise.
+        /// Relative to the working directory of the program.
+        data_dir: String = "./toolmark-data".to_owned();
+        /// The database: `sqlite:` and a file, or a PostgreSQL URL. Unset: `registry.db` in the data folder.
+        /// A password is better kept in the environment, as `TOOLMARK_STORE__DATABASE_URL`.
+        database_url: Option<String> = None, like "postgres://toolmark@db.example.com/toolmark";
+        /// Where blobs go: a folder, or a bucket as `s3://bucket/prefix`. Unset: `blobs` in the data folder.
+        blobs_url: Option<String> = None, like "s3://toolmark-blobs/registry";
+    }
+}
+
+settings! {
+    /// Who may log in, and how.
+    pub(crate) struct AuthSettings in "auth" {
+        /// Lets anyone publish under `io.modelcontextprotocol.anonymous/` and log in for development.
+        /// Refused unless the listener is a loopback address.
+        dev: bool = false;
+    }
+}
+
+settings! {
+    /// What this registry accepts.
+    pub(crate) struct PolicySettings in "policy" {
+        /// Namespaces nobody may publish to.
+        blocked_namespaces: Vec<String> = Vec::new(), like "[\"com.example.spam\"]";
+        /// Whether a remote may have a local or private address; only for a registry inside one network.
+        allow_local_remotes: bool = false;
+    }
+}
+
+settings! {
+    /// Taking over entries of another registry.
+    pub(crate) struct ImportSettings in "import" {
+        /// The registry that `import official` reads.
+        base_url: Url = Url::parse("https://registry.modelcontextprotocol.io/").expect("a constant URL parses");
+    }
+}
+
+settings! {
+    /// What the program writes to standard error.
+    pub(crate) struct LogSettings in "log" {
+        /// Least level, or a list of `module=level`: error, warn, info, debug, trace.
+        level: String = "info".to_owned();
+        /// `text` for people, `json` for machines, one object a line.
+        format: LogFormat = LogFormat::Text;
+    }
+}
+
+/// The form of log lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+impl Setting for LogFormat {
+    const EXPECTED: &'static str = "\"text\" or \"json\"";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        Self::from_text(value.as_str()?)
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "text" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        })
+    }
+}
+
+/// Every setting.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) server: ServerSettings,
+    pub(crate) store: StoreSettings,
+    pub(crate) auth: AuthSettings,
+    pub(crate) policy: PolicySettings,
+    pub(crate) import: ImportSettings,
+    pub(crate) log: LogSettings,
+}
+
+impl Settings {
+    /// The sections, in the order of the sample file. A new section is added here and in [`Self::sections_mut`].
+    pub(crate) fn sections(&self) -> [&dyn Section; 6] {
+        [
+            &self.server,
+            &self.store,
+            &self.auth,
+            &self.policy,
+            &self.import,
+            &self.log,
+        ]
+    }
+
+    /// The same sections, to be filled.
+    pub(crate) fn sections_mut(&mut self) -> [&mut dyn Section; 6] {
+        [
+            &mut self.server,
+            &mut self.store,
+            &mut self.auth,
+            &mut self.policy,
+            &mut self.import,
+            &mut self.log,
+        ]
+    }
+}
