@@ -1,0 +1,1 @@
+"""The test runner: Python's standard library only."""

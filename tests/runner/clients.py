@@ -1,0 +1,61 @@
+"""Real clients and journeys: each is a program that says what it saw, line by line.
+
+`ok NAME`, `not ok NAME: why`, `skip NAME: why`, and at its end `1..N`, the number of those lines.
+Anything else it prints is shown when something failed."""
+
+import os
+import re
+
+from runner.process import run
+
+LINE = re.compile(r"^(ok|not ok|skip) ([^:]+?)(?:: (.*))?$")
+PLAN = re.compile(r"^1\.\.(\d+)$")
+
+# name → (folder below tests/, file, minutes). `.mjs` runs in the pinned Node, `.py` in the pinned Python.
+CLIENTS = {}
+BROWSER = {}
+FUZZ = {}
+
+
+class Scripts:
+    def __init__(self, repo, target, tools, logs, deadline):
+        self.repo, self.target, self.tools, self.logs, self.deadline = repo, target, tools, logs, deadline
+
+    def command(self, file):
+        if file.suffix == ".mjs":
+            return [self.tools.node(), "--import", self.repo / "tests" / "clients" / "resolve.mjs", file]
+        return [self.tools.python(), "-B", file]
+
+    def play(self, report, name, folder, file, minutes, url, engine, data):
+        title = f"{name}[{engine}]"
+        env = {
+            **os.environ,
+            "TOOLMARK_TEST_URL": url, "TOOLMARK_TEST_DATA": str(data), "TOOLMARK_TEST_ENGINE": engine,
+            "TOOLMARK_TEST_NPM": str(self.tools.npm_folder), "TOOLMARK_TEST_OUT": str(self.target / "test-out"),
+            # A proxy of this machine is for the world outside, never for a server on loopback.
+            "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost",
+        }
+        limit = self.deadline.limit(minutes * 60)
+        ended = run(self.command(self.repo / "tests" / folder / file), self.logs / f"{name}-{engine}.log", limit, env=env)
+        read_script(report, title, ended, limit)
+
+
+def read_script(report, title, ended, limit):
+    seen, failed, plan = 0, 0, None
+    for line in ended.output.splitlines():
+        if match := PLAN.match(line):
+            plan = int(match[1])
+        elif match := LINE.match(line):
+            seen += 1
+            name = f"{title}::{match[2]}"
+            if match[1] == "ok":
+                report.ok(name)
+            elif match[1] == "skip":
+                report.skip(name, match[3] or "no reason given")
+            else:
+                failed += 1
+                report.fail(name, match[3] or "failed", ended.output)
+    if ended.timed_out or (ended.code != 0 and failed == 0):
+        report.fail(title, ended.why(limit), ended.output)
+    elif plan != seen or seen == 0:
+        report.fail(title, f"it planned {plan} results and gave {seen}", ended.output)
