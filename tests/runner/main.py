@@ -7,7 +7,7 @@ import signal
 import tempfile
 from pathlib import Path
 
-from runner import clients, generated, text_rules
+from runner import clients, generated, selftest, text_rules
 from runner.cargo import Cargo, jobs
 from runner.process import Deadline, Failed, must, run
 from runner.report import Report, say
@@ -21,6 +21,7 @@ RUN_MINUTES, LONG_RUN_MINUTES = 45, 300
 
 # In the order they run. What each needs is installed and started before the first.
 STAGES = {
+    "runner": (set(), "the runner's own tests"),
     "format": (set(), "rustfmt"),
     "clippy": (set(), "lints, warnings are errors"),
     "docs": (set(), "rustdoc, warnings are errors"),
@@ -136,6 +137,8 @@ class Run:
     def one(self, stage, only):
         if stage in ("format", "clippy", "docs", "licences"):
             getattr(self.cargo, stage)(self.report)
+        elif stage == "runner":
+            selftest.check(self.report)
         elif stage == "rust":
             env = {**self.env, "TOOLMARK_TEST_PROGRAM": str(self.cargo.program())}
             if self.options.long:
