@@ -1,0 +1,161 @@
+//! The gap-free feed. Numbers come from one row whose lock is held until the transaction ends, so a number never
+//! becomes visible after a higher one, and a rolled-back writer leaves no gap.
+
+use std::time::Duration;
+
+use sqlx::{FromRow, QueryBuilder};
+use toolmark_domain::digest::Digest;
+use toolmark_domain::event::{EVENT_SCHEMA, Event, EventKind, NewEvent, Severity, leaf_bytes};
+use toolmark_domain::name::ServerName;
+use toolmark_domain::timestamp::Timestamp;
+use toolmark_domain::version::VersionId;
+
+use crate::pools::Tx;
+use crate::{Store, StoreError, ids};
+
+/// Rows in one insert: far below both engines' limits on bound values.
+const CHUNK: usize = 200;
+/// How often a waiting reader asks for events of other processes.
+const POLL: Duration = Duration::from_millis(200);
+
+#[derive(FromRow)]
+struct EventRow {
+    seq: i64,
+    body: Option<String>,
+    leaf_hash: Vec<u8>,
+}
+
+impl TryFrom<EventRow> for Event {
+    type Error = StoreError;
+
+    fn try_from(row: EventRow) -> Result<Self, StoreError> {
+        let body = match row.body {
+            Some(body) => serde_json::from_str(&body)
+                .map_err(|e| StoreError::inconsistent("events", format!("event {}: {e}", row.seq)))?,
+            None => serde_json::json!({ "schema": EVENT_SCHEMA, "seq": row.seq, "blanked": true }),
+        };
+        let leaf_hash = Digest::from_bytes(&row.leaf_hash)
+            .ok_or_else(|| StoreError::inconsistent("events", format!("event {}: leaf hash", row.seq)))?;
+        Ok(Self {
+            seq: row.seq,
+            body,
+            leaf_hash,
+        })
+    }
+}
+
+/// An event about a version, with an id of its own.
+pub(crate) fn event(
+    kind: EventKind,
+    at: Timestamp,
+    server: &ServerName,
+    version: Option<&VersionId>,
+) -> NewEvent {
+    NewEvent {
+        id: ids::new_id().to_string(),
+        kind,
+        at,
+        server: server.clone(),
+        version: version.cloned(),
+        target: None,
+        severity: Severity::Info,
+        data: serde_json::Map::new(),
+    }
+}
+
+impl Tx {
+    /// Numbers `events` and writes them; returns the newest number. Call it last: from here to the end of the
+    /// transaction no other writer can number its events.
+    pub(crate) async fn append_events(&mut self, events: &[NewEvent]) -> Result<i64, StoreError> {
+        const TAKE: &str = "update feed set seq = seq + $1 where id = 1 returning seq";
+        let count = i64::try_from(events.len()).unwrap_or(i64::MAX);
+        let last: i64 = on!(tx self, db => sqlx::query_scalar(TAKE).bind(count).fetch_one(db).await)?;
+        let mut seq = last - count;
+        for chunk in events.chunks(CHUNK) {
+            let rows: Vec<_> = chunk
+                .iter()
+                .map(|event| {
+                    seq += 1;
+                    let body = leaf_bytes(&event.numbered(seq));
+                    let hash = Digest::of_leaf(&body);
+                    (
+                        seq,
+                        event,
+                        String::from_utf8(body).expect("canonical JSON is UTF-8"),
+                        hash,
+                    )
+                })
+                .collect();
+            on!(tx self, db => {
+                let mut insert = QueryBuilder::new(
+                    "insert into events (seq, id, kind, at, server, version, target, severity, body, leaf_hash) ");
+                insert.push_values(rows, |mut row, (seq, event, body, hash)| {
+                    row.push_bind(seq)
+                        .push_bind(uuid::Uuid::parse_str(&event.id).unwrap_or_else(|_| ids::new_id()))
+                        .push_bind(event.kind.as_str())
+                        .push_bind(event.at.as_micros())
+                        .push_bind(event.server.as_str())
+                        .push_bind(event.version.as_ref().map(VersionId::as_str))
+                        .push_bind(event.target.as_deref())
+                        .push_bind(event.severity.as_str())
+                        .push_bind(body)
+                        .push_bind(hash.as_bytes().to_vec());
+                });
+                insert.build().execute(db).await.map(|_| ())
+            })?;
+        }
+        Ok(last)
+    }
+}
+
+impl Store {
+    /// Commits, and tells waiting readers of this process that the feed reaches `seq`.
+    pub(crate) async fn commit_with(&self, tx: Tx, seq: i64) -> Result<(), StoreError> {
+        tx.commit().await?;
+        self.saw(seq);
+        Ok(())
+    }
+
+    fn saw(&self, seq: i64) {
+        self.inner.head.send_if_modified(|head| {
+            let newer = seq > *head;
+            *head = (*head).max(seq);
+            newer
+        });
+    }
+
+    /// The newest event number.
+    pub async fn head(&self) -> Result<i64, StoreError> {
+        const HEAD: &str = "select seq from feed where id = 1";
+        let seq = on!(read self, db => sqlx::query_scalar(HEAD).fetch_one(db).await)?;
+        self.saw(seq);
+        Ok(seq)
+    }
+
+    /// The newest event number this process has seen, without asking the database. Its own writes are in it at once.
+    pub fn head_seen(&self) -> i64 {
+        *self.inner.head.borrow()
+    }
+
+    /// Up to `limit` events after `after`, in order, without gaps.
+    pub async fn events_after(&self, after: i64, limit: u32) -> Result<Vec<Event>, StoreError> {
+        const AFTER: &str = "select seq, body, leaf_hash from events where seq > $1 order by seq limit $2";
+        let rows: Vec<EventRow> = on!(read self, db =>
+            sqlx::query_as(AFTER).bind(after).bind(i64::from(limit)).fetch_all(db).await)?;
+        rows.into_iter().map(Event::try_from).collect()
+    }
+
+    /// Waits until the feed is past `seq`, at most so long; returns the newest number.
+    pub async fn wait_past(&self, seq: i64, at_most: Duration) -> Result<i64, StoreError> {
+        let mut seen = self.inner.head.subscribe();
+        let deadline = tokio::time::Instant::now() + at_most;
+        loop {
+            let head = self.head().await?;
+            let left = deadline.saturating_duration_since(tokio::time::Instant::now());
+            if head > seq || left.is_zero() {
+                return Ok(head);
+            }
+            let _ = tokio::time::timeout(left.min(POLL), seen.wait_for(|head| *head > seq)).await;
+        }
+    }
+}
