@@ -12,7 +12,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use mask::masked;
+pub(crate) use mask::{masked, masked_text};
 pub(crate) use sample::sample;
 pub(crate) use sections::{LogFormat, LogSettings, Settings};
 pub(crate) use sources::{Loaded, Problem, Sources, load};
