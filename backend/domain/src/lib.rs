@@ -14,4 +14,5 @@ pub mod record;
 pub mod settings;
 pub mod status;
 pub mod timestamp;
+pub mod token;
 pub mod version;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
+use crate::document::Document;
 use crate::name::ServerName;
 use crate::status::Status;
 use crate::timestamp::Timestamp;
@@ -120,6 +121,36 @@ pub struct ServerSummary {
     pub registry_types: Vec<String>,
     /// Of its remotes, each once, in the order of the document. Words as published.
     pub remote_transports: Vec<String>,
+}
+
+impl ServerSummary {
+    /// The summary of a version, read from its document.
+    pub fn of(version: &Version) -> Self {
+        let value = serde_json::from_str(&version.document).unwrap_or_default();
+        let facts = Document::read(&value);
+        Self {
+            name: version.server.clone(),
+            title: facts.title,
+            description: facts.description,
+            version: version.version.clone(),
+            status: version.status,
+            origin: version.origin,
+            published_at: version.published_at,
+            updated_at: version.updated_at,
+            registry_types: each_once(facts.packages.into_iter().map(|package| package.registry_type)),
+            remote_transports: each_once(facts.remotes.into_iter().map(|remote| remote.transport)),
+        }
+    }
+}
+
+fn each_once(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut kept = Vec::new();
+    for word in words {
+        if !kept.contains(&word) {
+            kept.push(word);
+        }
+    }
+    kept
 }
 
 /// What the registry holds, counted.

@@ -43,7 +43,6 @@ pub use migrations::{MigrationState, MigrationStep};
 pub use pools::Engine;
 pub use publish::{By, EditConflict, NewVersion, PublishConflict};
 pub use servers::ServerFilter;
-pub use stats::Stats;
 pub use status::{StatusChange, StatusConflict};
 pub use tokens::{NewToken, StoredToken};
 pub use versions::{PageKey, VersionChoice, VersionFilter};
