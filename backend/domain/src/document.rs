@@ -72,7 +72,8 @@ impl Document {
 }
 
 impl Package {
-    fn read(value: &Value) -> Self {
+    /// Reads what can be read of one entry.
+    pub fn read(value: &Value) -> Self {
         Self {
             registry_type: text(value, "registryType").unwrap_or_default(),
             registry_base_url: text(value, "registryBaseUrl"),
@@ -88,7 +89,8 @@ impl Package {
 }
 
 impl Remote {
-    fn read(value: &Value) -> Self {
+    /// Reads what can be read of one entry.
+    pub fn read(value: &Value) -> Self {
         Self {
             transport: text(value, "type").unwrap_or_default(),
             url: text(value, "url").unwrap_or_default(),

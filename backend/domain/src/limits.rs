@@ -46,3 +46,15 @@ pub const IMPORT_LINE_BYTES: usize = 4 * 1024 * 1024;
 pub const IMPORT_PAGES: usize = 100_000;
 /// Largest settings file, in bytes.
 pub const SETTINGS_BYTES: u64 = 256 * 1024;
+/// Longest foreign text shown on its own page, in characters; the whole is in the raw document.
+pub const SHOWN_TEXT_CHARS: usize = 2000;
+/// Longest foreign text shown in a line or a row of a list, in characters.
+pub const SHOWN_LINE_CHARS: usize = 300;
+/// Most packages, and most remotes, shown on the page of one version.
+pub const SHOWN_TARGETS: usize = 20;
+/// Most settings (arguments, variables, headers) shown of one package or remote.
+pub const SHOWN_SETTINGS: usize = 40;
+/// Most findings about its form shown on the page of one version.
+pub const SHOWN_FINDINGS: usize = 50;
+/// Versions shown on one page of a server's versions.
+pub const SHOWN_VERSIONS: usize = 100;

@@ -1,0 +1,37 @@
+//! `/`.
+
+use askama::Template;
+use serde::Serialize;
+use toolmark_domain::record::{ServerSummary, Stats};
+
+use super::{Head, ServerRow, Site};
+
+#[derive(Debug, Serialize, Template)]
+#[template(path = "home.html")]
+pub struct HomeView {
+    pub schema: &'static str,
+    #[serde(skip)]
+    pub head: Head,
+    pub servers: i64,
+    pub versions: i64,
+    pub event: i64,
+    /// Recently updated, newest first.
+    pub recent: Vec<ServerRow>,
+}
+
+impl HomeView {
+    /// `recent`: servers by time of update, newest first.
+    pub fn new(site: &Site, stats: &Stats, recent: &[ServerSummary]) -> Self {
+        let mut head = Head::new(site, "/".to_owned(), "a public registry of MCP servers");
+        head.search_box = false;
+        head.json = Some("/index.json".to_owned());
+        Self {
+            schema: "toolmark.page.home/1",
+            head,
+            servers: stats.servers,
+            versions: stats.versions,
+            event: stats.events,
+            recent: ServerRow::all(recent),
+        }
+    }
+}
