@@ -1,0 +1,369 @@
+//! Sample data for the page tests and for looking at the pages: ordinary rows, and rows that mean harm.
+
+use serde_json::{Value, json};
+use toolmark_domain::digest::Digest;
+use toolmark_domain::name::ServerName;
+use toolmark_domain::record::{Origin, ServerSummary, Stats, Version};
+use toolmark_domain::status::Status;
+use toolmark_domain::timestamp::Timestamp;
+use toolmark_domain::version::VersionId;
+use toolmark_frontend::Page;
+use toolmark_frontend::views::*;
+
+pub(crate) fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+pub(crate) fn site() -> Site {
+    Site {
+        public_url: Some("https://toolmark.example".to_owned()),
+    }
+}
+
+pub(crate) fn version(document: &Value, status: Status, current: bool) -> Version {
+    let text = document.to_string();
+    Version {
+        server: ServerName::parse(document["name"].as_str().unwrap()).unwrap(),
+        version: VersionId::parse(document["version"].as_str().unwrap()).unwrap(),
+        status,
+        status_changed_at: at("2026-03-04T09:00:00Z"),
+        status_message: None,
+        published_at: at("2026-02-11T13:57:43.256739Z"),
+        updated_at: at("2026-03-04T09:00:00Z"),
+        is_latest: current,
+        is_current: current,
+        origin: Origin::Published,
+        valid: true,
+        digest: Digest::of(text.as_bytes()),
+        document: text,
+    }
+}
+
+pub(crate) fn summary(version: &Version) -> ServerSummary {
+    let document: Value = serde_json::from_str(&version.document).unwrap();
+    let words = |list: &str, key: &str| {
+        let entries = document[list].as_array().cloned().unwrap_or_default();
+        entries
+            .iter()
+            .map(|entry| entry[key].as_str().unwrap_or_default().to_owned())
+            .collect()
+    };
+    ServerSummary {
+        name: version.server.clone(),
+        title: document["title"].as_str().map(str::to_owned),
+        description: document["description"].as_str().map(str::to_owned),
+        version: version.version.clone(),
+        status: version.status,
+        origin: version.origin,
+        published_at: version.published_at,
+        updated_at: version.updated_at,
+        registry_types: words("packages", "registryType"),
+        remote_transports: words("remotes", "type"),
+    }
+}
+
+/// A server with a package that asks for a secret, an image and a remote.
+pub(crate) fn weather() -> Value {
+    json!({
+        "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+        "name": "io.github.northwind/weather",
+        "title": "Northwind Weather",
+        "description": "Forecasts, warnings and tide tables for any harbour, with the source of each reading.",
+        "version": "1.4.0",
+        "repository": { "url": "https://github.com/northwind/weather", "source": "github" },
+        "websiteUrl": "https://northwind.example/weather",
+        "packages": [
+            {
+                "registryType": "npm", "identifier": "@northwind/weather", "version": "1.4.0",
+                "transport": { "type": "stdio" },
+                "packageArguments": [
+                    { "type": "named", "name": "--units", "default": "metric", "description": "metric or imperial" },
+                    { "type": "positional", "valueHint": "harbour", "isRequired": true, "description": "Name of the home harbour" },
+                ],
+                "environmentVariables": [
+                    { "name": "WEATHER_API_KEY", "description": "Key of the weather service", "isRequired": true, "isSecret": true },
+                    { "name": "LOG_LEVEL", "default": "info", "description": "How much is logged" },
+                ],
+            },
+            {
+                "registryType": "oci", "identifier": "ghcr.io/northwind/weather:1.4.0", "transport": { "type": "stdio" },
+                "environmentVariables": [
+                    { "name": "WEATHER_API_KEY", "description": "Key of the weather service", "isRequired": true, "isSecret": true },
+                ],
+            },
+        ],
+        "remotes": [{
+            "type": "streamable-http", "url": "https://weather.northwind.example/mcp",
+            "headers": [{
+                "name": "Authorization", "value": "Bearer {token}", "isSecret": true,
+                "variables": { "token": { "description": "Access token", "isSecret": true, "isRequired": true } },
+            }],
+        }],
+    })
+}
+
+fn plain(name: &str, version: &str, description: &str, packages: &Value) -> Value {
+    json!({ "name": name, "version": version, "description": description, "packages": packages })
+}
+
+pub(crate) fn others() -> Vec<Version> {
+    let npm = |name: &str| json!([{ "registryType": "npm", "identifier": name, "version": "2.0.1", "transport": { "type": "stdio" } }]);
+    let pypi = |name: &str| json!([{ "registryType": "pypi", "identifier": name, "version": "0.9.2", "transport": { "type": "stdio" } }]);
+    let mut rows = vec![
+        version(
+            &plain(
+                "com.example.ledger/books",
+                "2.0.1",
+                "Double-entry bookkeeping: post, reverse and reconcile entries.",
+                &npm("ledger-books"),
+            ),
+            Status::Active,
+            true,
+        ),
+        version(
+            &plain(
+                "io.github.marisol/herbarium",
+                "0.9.2",
+                "Looks up plants by leaf, flower and place.",
+                &pypi("herbarium"),
+            ),
+            Status::Deprecated,
+            true,
+        ),
+        version(
+            &plain(
+                "org.example.atlas/maps",
+                "2025.06.18",
+                "Tiles, routes and elevation from open data.",
+                &json!([]),
+            ),
+            Status::Active,
+            true,
+        ),
+    ];
+    rows[0].origin = Origin::Imported;
+    rows[2].origin = Origin::Listed;
+    rows
+}
+
+/// Versions of the weather server, the shown one first.
+pub(crate) fn weather_versions() -> Vec<Version> {
+    let of = |number: &str, status, current| {
+        let mut document = weather();
+        document["version"] = number.into();
+        version(&document, status, current)
+    };
+    let mut rows = vec![
+        of("1.4.0", Status::Active, true),
+        of("1.10.0", Status::Deleted, false),
+        of("1.3.0", Status::Deprecated, false),
+        of("2.0.0-rc.1", Status::Active, false),
+        of("1.2.0", Status::Active, false),
+    ];
+    rows[1].status_message = Some("Published by mistake from a test branch.".to_owned());
+    rows[2].status_message = Some("Reports tides an hour late; use 1.4.0.".to_owned());
+    rows
+}
+
+pub(crate) const MARKUP: &str = "\"><svg onload=alert(1)>'</title></script>&amp;";
+pub(crate) const HIDDEN: &str =
+    "Adds\u{200B} two \u{202E}srebmun\u{202C}\u{E0069}\u{E0067}\u{E006E}\u{E006F}\u{E0072}\u{E0065}\u{7}";
+
+/// A document in which every foreign string means harm.
+pub(crate) fn hostile() -> Value {
+    let zoo = format!("{MARKUP}{HIDDEN}");
+    let long = "x".repeat(200);
+    let field = json!({ "name": zoo, "description": zoo, "isRequired": true, "default": zoo, "type": "named", "valueHint": zoo });
+    json!({
+        "$schema": zoo,
+        "name": format!("a.{}/{}", "n".repeat(97), "s".repeat(99)),
+        "title": zoo,
+        "description": format!("{zoo}{}", "wörd ".repeat(20_000)),
+        "version": format!("1.0.0-{MARKUP}\u{202E}"),
+        "repository": { "url": "javascript:alert(1)", "source": zoo },
+        "websiteUrl": format!("https://example.com/{zoo}"),
+        "packages": [
+            { "registryType": zoo, "identifier": long, "version": zoo, "transport": { "type": zoo }, "registryBaseUrl": zoo, "fileSha256": zoo },
+            { "registryType": "npm", "identifier": "--eval=x", "version": "1.0.0", "transport": { "type": "stdio" } },
+            { "registryType": "npm", "identifier": "fine", "version": "1.0.0", "transport": { "type": "stdio" },
+              "packageArguments": [field, { "type": "positional", "value": zoo }, { "type": "positional", "value": "$(touch x); `id` 'q'" }],
+              "environmentVariables": [field, { "name": "TOKEN", "value": "tmk_not_to_be_shown", "isSecret": true, "description": zoo }] },
+            { "registryType": "mcpb", "identifier": "javascript:alert(2)", "transport": { "type": "stdio" } },
+        ],
+        "remotes": [
+            { "type": zoo, "url": zoo },
+            { "type": "sse", "url": "javascript:alert(3)" },
+            { "type": "streamable-http", "url": "https://example.com/mcp", "headers": [{ "name": "X-Key", "value": zoo }, field] },
+        ],
+    })
+}
+
+pub(crate) fn hostile_version() -> Version {
+    let mut row = version(&hostile(), Status::Deprecated, true);
+    row.status_message = Some(format!("{MARKUP}{HIDDEN}"));
+    row.valid = false;
+    row
+}
+
+pub(crate) fn stats() -> Stats {
+    Stats {
+        servers: 1204,
+        versions: 5310,
+        events: 9811,
+        by_registry_type: vec![
+            ("npm".into(), 701),
+            ("pypi".into(), 388),
+            ("oci".into(), 140),
+            (MARKUP.into(), 1),
+        ],
+        by_remote_transport: vec![("streamable-http".into(), 412), ("sse".into(), 90)],
+        by_origin: vec![
+            (Origin::Imported, 1100),
+            (Origin::Published, 64),
+            (Origin::Listed, 40),
+        ],
+    }
+}
+
+pub(crate) fn instance() -> InstanceStatus {
+    InstanceStatus {
+        version: "0.1.0".to_owned(),
+        commit: None,
+        store: "SQLite",
+        ready: true,
+        event: Some(9811),
+        jobs_waiting: Some(3),
+        jobs_running: Some(1),
+        started_at: at("2026-03-01T06:30:00Z"),
+        asked_at: at("2026-03-04T09:00:00Z"),
+    }
+}
+
+pub(crate) fn openapi() -> Value {
+    json!({
+        "info": { "title": "Toolmark API", "version": "1" },
+        "components": { "parameters": { "limit": { "name": "limit", "in": "query", "description": "at most 100" } } },
+        "paths": { "/api/v1/servers": { "get": {
+            "summary": "Servers by name", "description": "One page of servers.",
+            "parameters": [{ "$ref": "#/components/parameters/limit" }],
+            "responses": { "200": { "description": "one page" }, "400": { "description": "a parameter is not known" } },
+        } } },
+    })
+}
+
+/// One of each page: its name and the page.
+pub(crate) fn pages() -> Vec<(String, Box<dyn Page>)> {
+    let site = site();
+    let all = weather_versions();
+    let rows: Vec<ServerSummary> = all[..1].iter().chain(&others()).map(summary).collect();
+    let bad = [hostile_version()];
+    let bad_rows = [summary(&bad[0])];
+    let finding = || FormFinding::new("error", MARKUP, HIDDEN);
+    let warning = || FormFinding::new("warning", "$schema", "an older schema");
+    let mut pages: Vec<(String, Box<dyn Page>)> = vec![
+        ("home".into(), Box::new(HomeView::new(&site, &stats(), &rows))),
+        (
+            "home-empty".into(),
+            Box::new(HomeView::new(&site, &Stats::default(), &[])),
+        ),
+        (
+            "home-hostile".into(),
+            Box::new(HomeView::new(&site, &stats(), &bad_rows)),
+        ),
+        (
+            "search".into(),
+            Box::new(SearchView::new(&site, "tide tables", &rows, None, Some("bmV4dA"))),
+        ),
+        (
+            "search-all".into(),
+            Box::new(SearchView::new(&site, "", &rows, None, None)),
+        ),
+        (
+            "search-empty".into(),
+            Box::new(SearchView::new(&site, MARKUP, &[], None, None)),
+        ),
+        (
+            "search-hostile".into(),
+            Box::new(SearchView::new(
+                &site,
+                MARKUP,
+                &bad_rows,
+                Some(MARKUP),
+                Some(MARKUP),
+            )),
+        ),
+        (
+            "server".into(),
+            Box::new(ServerView::of_server(&site, &all[0], &all)),
+        ),
+        (
+            "server-old".into(),
+            Box::new(ServerView::of_version(&site, &all[2], &all)),
+        ),
+        (
+            "server-deleted".into(),
+            Box::new(ServerView::of_version(&site, &all[1], &all)),
+        ),
+        (
+            "server-listed".into(),
+            Box::new(ServerView::of_server(&site, &others()[2], &others()[2..])),
+        ),
+        (
+            "server-hostile".into(),
+            Box::new(ServerView::of_server(&site, &bad[0], &bad).with_findings(vec![finding(), warning()])),
+        ),
+        (
+            "versions".into(),
+            Box::new(VersionsView::new(&site, &all[0].server, &all, None)),
+        ),
+        (
+            "versions-hostile".into(),
+            Box::new(VersionsView::new(&site, &bad[0].server, &bad, None)),
+        ),
+        (
+            "publisher".into(),
+            Box::new(PublisherView::new(&site, "io.github.northwind", &rows[..1], None)),
+        ),
+        (
+            "publisher-hostile".into(),
+            Box::new(PublisherView::new(&site, MARKUP, &bad_rows, Some(MARKUP))),
+        ),
+        ("stats".into(), Box::new(StatsView::new(&site, &stats()))),
+        ("status".into(), Box::new(StatusView::new(&site, instance()))),
+        (
+            "status-down".into(),
+            Box::new(StatusView::new(
+                &site,
+                InstanceStatus {
+                    ready: false,
+                    event: None,
+                    jobs_waiting: None,
+                    jobs_running: None,
+                    ..instance()
+                },
+            )),
+        ),
+        (
+            "error".into(),
+            Box::new(
+                ErrorView::new(&site, 404, "server-not-found", "no server of this name is listed")
+                    .with_hint("names are written `namespace/name`")
+                    .with_request_id("0193"),
+            ),
+        ),
+        (
+            "error-hostile".into(),
+            Box::new(ErrorView::new(&site, 400, "bad-parameter", MARKUP).with_hint(HIDDEN)),
+        ),
+        ("api".into(), Box::new(ApiView::new(&site, &openapi()))),
+    ];
+    for doc in toolmark_frontend::docs::all() {
+        let name = if doc.slug.is_empty() {
+            "doc-index".to_owned()
+        } else {
+            format!("doc-{}", doc.slug)
+        };
+        pages.push((name, Box::new(DocView::new(&site, doc.slug).unwrap())));
+    }
+    pages
+}
