@@ -3,7 +3,7 @@
 //!
 //! Reading files, environment and flags is the program's; here is only what a value may look like.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 
 pub use serde_json::Value;
@@ -187,26 +187,36 @@ macro_rules! parsed_settings {
 }
 
 parsed_settings! {
+    IpAddr, "an IP address, like 127.0.0.1";
     SocketAddr, "an IP address and a port, like 127.0.0.1:8080";
     Url, "an absolute URL, like https://example.com";
 }
 
-impl Setting for Vec<String> {
-    const EXPECTED: &'static str = "a list of texts (separated by commas in the environment)";
+/// Types that are a list in a file.
+macro_rules! list_settings {
+    ($($Item:ty, $expected:literal;)*) => {$(
+        impl Setting for Vec<$Item> {
+            const EXPECTED: &'static str = $expected;
 
-    fn from_value(value: &Value) -> Option<Self> {
-        let items = value.as_array()?.iter();
-        items.map(|item| item.as_str().map(str::to_owned)).collect()
-    }
+            fn from_value(value: &Value) -> Option<Self> {
+                value.as_array()?.iter().map(<$Item>::from_value).collect()
+            }
 
-    fn from_text(text: &str) -> Option<Self> {
-        let items = text.split(',').map(str::trim);
-        Some(items.filter(|item| !item.is_empty()).map(str::to_owned).collect())
-    }
+            fn from_text(text: &str) -> Option<Self> {
+                let items = text.split(',').map(str::trim);
+                items.filter(|item| !item.is_empty()).map(<$Item>::from_text).collect()
+            }
 
-    fn to_value(&self) -> Value {
-        Value::from(self.as_slice())
-    }
+            fn to_value(&self) -> Value {
+                self.iter().map(Setting::to_value).collect()
+            }
+        }
+    )*};
+}
+
+list_settings! {
+    String, "a list of texts (separated by commas in the environment)";
+    IpAddr, "a list of IP addresses (separated by commas in the environment)";
 }
 
 impl<T: Setting> Setting for Option<T> {

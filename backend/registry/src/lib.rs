@@ -6,6 +6,7 @@ mod clock;
 mod policy;
 mod reads;
 mod settings;
+pub mod starter;
 mod status;
 mod tokens;
 

@@ -1,7 +1,7 @@
 //! The sections, in the order of the sample file.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use serde_json::Value;
 use toolmark_domain::limits;
@@ -25,7 +25,16 @@ settings! {
         /// Seconds a client has to send the body of a request.
         body_timeout_secs: NonZeroU64 = NonZeroU64::new(limits::BODY_READ_SECS).unwrap_or(NonZeroU64::MIN);
         /// Addresses of reverse proxies whose `X-Forwarded-For` is believed.
-        trusted_proxies: Vec<String> = Vec::new(), like "[\"10.0.0.1\"]";
+        trusted_proxies: Vec<IpAddr> = Vec::new(), like "[\"10.0.0.1\"]";
+        /// Most connections at one time.
+        connections: NonZeroU32 = NonZeroU32::new(4096).unwrap_or(NonZeroU32::MIN);
+        /// Bytes that prepared answers of lists may take in memory.
+        list_cache_bytes: u64 = 48 * 1024 * 1024;
+        /// Where reports of security problems go, a `mailto:` or `https:` address.
+        /// Unset: there is no `security.txt`.
+        security_contact: Option<Url> = None, like "mailto:security@example.com";
+        /// The id of a GitHub OAuth app, which `mcp-publisher login github` asks for.
+        github_client_id: Option<String> = None, like "Iv1.0123456789abcdef";
     }
 }
 
@@ -77,6 +86,8 @@ settings! {
         level: String = "info".to_owned();
         /// `text` for people, `json` for machines, one object a line.
         format: LogFormat = LogFormat::Text;
+        /// Whether each request is logged.
+        requests: bool = true;
     }
 }
 

@@ -182,14 +182,32 @@ fn read_environment(variables: &[(String, String)], loaded: &mut Loaded) -> Vec<
 
 /// What the types cannot say.
 fn check(loaded: &Loaded) -> Option<Problem> {
-    let error = EnvFilter::builder().parse(&loaded.settings.log.level).err()?;
+    let bad = loaded
+        .settings
+        .log
+        .level
+        .split(',')
+        .find(|part| !is_level(part))?;
     Some(Problem {
         message: format!(
-            "{}: `log.level` is no list of levels: {error}",
+            "{}: `log.level` has `{bad}`, which sets no level",
             loaded.origin("log.level")
         ),
-        hint: Some("a level is one of `error`, `warn`, `info`, `debug`, `trace`".to_owned()),
+        hint: Some(format!(
+            "write one of {}, or `module=level`",
+            LEVELS.map(|level| format!("`{level}`")).join(", ")
+        )),
     })
+}
+
+/// The words for a level.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// Whether a part of `log.level` sets a level. A lone word that is no level would pass for a module and silence all
+/// else, so it is refused.
+fn is_level(part: &str) -> bool {
+    let level = part.rsplit_once('=').map_or(part, |(_, level)| level).trim();
+    LEVELS.contains(&level) && EnvFilter::builder().parse(part).is_ok()
 }
 
 /// The name of every setting.

@@ -217,16 +217,27 @@ fn every_problem_is_given_at_once() {
 }
 
 #[test]
-fn a_bad_level_is_refused() {
-    let flags = vec![("--x", "log.level", "toolmark=loud".to_owned())];
-    let found = problems(&Sources {
-        flags,
-        ..Sources::default()
-    });
-    assert!(
-        found[0].0.starts_with("--x: `log.level` is no list of levels"),
-        "{found:?}"
-    );
+fn a_word_that_is_no_level_is_refused() {
+    for (level, bad) in [
+        ("info", None),
+        ("warn,toolmark_store=debug", None),
+        ("off", None),
+        ("loud", Some("loud")),
+        ("info,toolmark=loud", Some("toolmark=loud")),
+        ("", Some("")),
+    ] {
+        let flags = vec![("--x", "log.level", level.to_owned())];
+        let found = problems(&Sources {
+            flags,
+            ..Sources::default()
+        });
+        let message = bad.map(|bad| format!("--x: `log.level` has `{bad}`, which sets no level"));
+        assert_eq!(
+            found.into_iter().next().map(|problem| problem.0),
+            message,
+            "{level}"
+        );
+    }
 }
 
 #[test]
