@@ -17,6 +17,14 @@ def rows():
     return [row for row in found if "status" in row["_meta"].get(OFFICIAL, {})]
 
 
+def valid_rows():
+    """Rows whose documents upstream's full validation accepts."""
+    path = Path(os.environ["TOOLMARK_TEST_DATA"]) / "official-validate-results.2025-12-12.jsonl"
+    with open(path, encoding="utf-8") as lines:
+        valid = {(row["name"], row["version"]) for row in map(json.loads, lines) if row["valid"]}
+    return [row for row in rows() if key(row) in valid]
+
+
 def key(row):
     return row["server"]["name"], row["server"]["version"]
 

@@ -3,8 +3,10 @@
 `ok NAME`, `not ok NAME: why`, `skip NAME: why`, and at its end `1..N`, the number of those lines.
 Anything else it prints is shown when something failed."""
 
+import json
 import os
 import re
+import shutil
 
 from runner.process import run
 
@@ -12,9 +14,34 @@ LINE = re.compile(r"^(ok|not ok|skip) ([^:]+?)(?:: (.*))?$")
 PLAN = re.compile(r"^1\.\.(\d+)$")
 
 # name → (folder below tests/, file, minutes). `.mjs` runs in the pinned Node, `.py` in the pinned Python.
-CLIENTS = {}
-BROWSER = {}
-FUZZ = {}
+CLIENTS = {
+    "vscode-gallery": ("clients", "vscode_gallery.mjs", 3),
+    "mcp-lookup": ("clients", "mcp_lookup_client.py", 3),
+    "langchain": ("clients", "langchain_client.py", 3),
+    "mcp-publisher": ("clients", "mcp_publisher.py", 2),
+    "official-readers": ("clients", "official_readers.py", 3),
+}
+BROWSER = {"smoke": ("e2e", "smoke.mjs", 5)}
+FUZZ = {
+    "fuzz-official": ("clients", "fuzz_official.py", 5),
+    "fuzz-own": ("clients", "fuzz_own.py", 8),
+}
+
+
+CORPUS = "official-registry-servers.2025-12-12.jsonl"
+VERDICTS = "official-validate-results.2025-12-12.jsonl"
+
+
+def valid_corpus(data, file):
+    """The rows whose documents fit upstream's schema. Others are served as they are, which an OpenAPI file must blame."""
+    verdicts = map(json.loads, (data / VERDICTS).read_text("utf-8").splitlines())
+    valid = {(row["name"], row["version"]) for row in verdicts if row["valid"]}
+    with open(file, "w", encoding="utf-8") as out:
+        for line in (data / CORPUS).read_text("utf-8").splitlines():
+            server = json.loads(line)["server"]
+            if (server.get("name"), server.get("version")) in valid and server["version"]:
+                out.write(line + "\n")
+    return file
 
 
 class Scripts:
@@ -32,6 +59,7 @@ class Scripts:
             **os.environ,
             "TOOLMARK_TEST_URL": url, "TOOLMARK_TEST_DATA": str(data), "TOOLMARK_TEST_ENGINE": engine,
             "TOOLMARK_TEST_NPM": str(self.tools.npm_folder), "TOOLMARK_TEST_OUT": str(self.target / "test-out"),
+            "TOOLMARK_TEST_CHROMIUM": shutil.which("chromium") or "",
             # A proxy of this machine is for the world outside, never for a server on loopback.
             "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost",
         }

@@ -15,7 +15,6 @@ from runner.services import Services
 from runner.tools import Tools
 
 REPO = Path(__file__).resolve().parents[2]
-CORPUS = "official-registry-servers.2025-12-12.jsonl"
 # A run is to end within 45 minutes on two processors; what is not done by then counts as failed.
 RUN_MINUTES, LONG_RUN_MINUTES = 45, 300
 
@@ -146,8 +145,10 @@ class Run:
             self.cargo.tests(self.report, env, self.options.long)
         elif stage == "clients":
             self.play(stage, only, ["sqlite", "postgres"])
-        elif stage in ("browser", "api-fuzz"):
+        elif stage == "browser":
             self.play(stage, only, ["sqlite"])
+        elif stage == "api-fuzz":
+            self.play(stage, only, ["valid"])
         elif stage == "generated":
             generated.check(self.report, REPO, self.cargo.program(), self.logs, self.deadline)
         elif stage == "text":
@@ -155,28 +156,29 @@ class Run:
         elif stage == BENCH:
             self.bench()
 
-    def play(self, stage, only, engines):
-        for engine in engines:
-            url = None if self.missing_corpus() else self.registry(engine)
+    def play(self, stage, only, registries):
+        missing = [name for name in (clients.CORPUS, clients.VERDICTS) if not (self.data / name).is_file()]
+        for kind in registries:
+            url = None if missing else self.registry(kind)
             for name, (folder, file, minutes) in scripts_of(stage).items():
                 if only is not None and name not in only:
                     continue
-                if url is None:
-                    self.report.skip(f"{name}[{engine}]", f"no {CORPUS} in {self.data}")
+                if missing:
+                    self.report.skip(f"{name}[{kind}]", f"no {', '.join(missing)} in {self.data}")
                 else:
-                    self.scripts.play(self.report, name, folder, file, minutes, url, engine, self.data)
+                    self.scripts.play(self.report, name, folder, file, minutes, url, kind, self.data)
 
-    def missing_corpus(self):
-        return not (self.data / CORPUS).is_file()
-
-    def registry(self, engine):
-        """One running registry an engine, shared by the stages; journeys that write use names of their own."""
-        if engine not in self.urls:
-            database = None
-            if engine == "postgres":
+    def registry(self, kind):
+        """Running registries, shared by the stages (journeys that write use names of their own): on SQLite, on
+        PostgreSQL, and one on SQLite that holds valid documents only."""
+        if kind not in self.urls:
+            corpus, database = self.data / clients.CORPUS, None
+            if kind == "postgres":
                 database = self.env["TOOLMARK_TEST_POSTGRES_URL"].rsplit("/", 1)[0] + "/journeys"
-            self.urls[engine] = self.services.registry(f"toolmark-{engine}", self.cargo.program(), self.data / CORPUS, database)
-        return self.urls[engine]
+            elif kind == "valid":
+                corpus = clients.valid_corpus(self.data, self.temp / "valid.jsonl")
+            self.urls[kind] = self.services.registry(f"toolmark-{kind}", self.cargo.program(), corpus, database)
+        return self.urls[kind]
 
     def bench(self):
         program = self.cargo.program(release=True)
