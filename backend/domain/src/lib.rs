@@ -7,6 +7,7 @@
 pub mod digest;
 pub mod document;
 pub mod event;
+pub mod json;
 pub mod limits;
 pub mod name;
 pub mod permission;
@@ -15,4 +16,5 @@ pub mod settings;
 pub mod status;
 pub mod timestamp;
 pub mod token;
+pub mod validation;
 pub mod version;

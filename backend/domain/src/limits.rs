@@ -58,3 +58,7 @@ pub const SHOWN_SETTINGS: usize = 40;
 pub const SHOWN_FINDINGS: usize = 50;
 /// Versions shown on one page of a server's versions.
 pub const SHOWN_VERSIONS: usize = 100;
+/// Most doubtful places (duplicate keys, NULs) named for one JSON document.
+pub const JSON_FINDINGS: usize = 20;
+/// Most issues named for one `server.json`; a last one says how many were left out.
+pub const VALIDATION_ISSUES: usize = 200;
