@@ -13,13 +13,16 @@ COUNT = re.compile(r"^running (\d+) tests?$")
 TEST = re.compile(r"^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)(?:, (.*))?$")
 RESULT = re.compile(r"^test result: \S+ (\d+) passed; (\d+) failed; (\d+) ignored;")
 SHOWN = re.compile(r"^---- (.+) stdout ----$")
-SKIPPED = re.compile(r"^skipped: ([^:]+(?:::[^:]+)*): (.+)$")
+# Printed by a test that cannot run here. Straight to the stream it may stand behind the start of another line.
+SKIPPED = re.compile(r"(?:^|\.\.\. )skipped: (\w+(?:::\w+)*): (.+)$")
 
 
 class Cargo:
     def __init__(self, repo, target, logs, deadline):
         self.repo, self.target, self.logs, self.deadline = repo, target, logs, deadline
         self.env = {**os.environ, "CARGO_TERM_COLOR": "never", "CARGO_TARGET_DIR": str(target)}
+        # One thread would print the start and the end of a test's line apart, which is harder to read well.
+        self.env.setdefault("RUST_TEST_THREADS", str(max(2, len(os.sched_getaffinity(0)))))
         self.jobs = str(jobs())
 
     def run(self, name, arguments, minutes, **env):
@@ -111,7 +114,7 @@ def read_results(output, report):
     """Reads the words of cargo and its test programs; gives how many tests there were.
 
     A program that announced tests and gave no result has crashed: that is a failure of its name."""
-    where, announced, verdicts, notes, shown, found = None, None, {}, {}, None, 0
+    where, announced, verdicts, notes, shown, strays, found = None, None, {}, {}, None, [], 0
 
     def close():
         if where and announced is not None:
@@ -121,7 +124,7 @@ def read_results(output, report):
     for line in output.splitlines():
         if match := RUNNING.match(line) or DOC_TESTS.match(line):
             close()
-            where, announced, verdicts, notes, shown = match[1], None, {}, {}, None
+            where, announced, verdicts, notes, shown, strays = match[1], None, {}, {}, None, []
             if match.re is RUNNING:
                 where = match[2].rsplit("/", 1)[-1].rsplit("-", 1)[0]
         elif match := COUNT.match(line):
@@ -135,27 +138,38 @@ def read_results(output, report):
             # `close` must not speak for a program that has given its result, even if we count wrongly below.
             announced, total = None, sum(int(part) for part in match.groups())
             found += total
-            settle(report, where, verdicts, notes, total)
-            verdicts, notes, shown = {}, {}, None
+            settle(report, where, verdicts, notes, skips(report, where, verdicts, notes, strays), total)
+            verdicts, notes, shown, strays = {}, {}, None, []
         elif shown:
             notes[shown].append(line)
+        elif match := SKIPPED.search(line):
+            strays.append(match)
     close()
     return found
 
 
-def settle(report, where, verdicts, notes, total):
+def skips(report, where, verdicts, notes, strays):
+    """Test → why it was skipped. A line that names no test is a failure: it would hide a test that was not run."""
+    found = {name: match[2] for name, lines in notes.items() for match in map(SKIPPED.search, lines) if match}
+    for match in strays:
+        names = [name for name in verdicts if name.rsplit("::", 1)[-1] == match[1].rsplit("::", 1)[-1]]
+        if not names:
+            report.fail(where, f"a skip that names no test of this program: `{match[0]}`")
+        found.update((name, match[2]) for name in names)
+    return found
+
+
+def settle(report, where, verdicts, notes, skipped, total):
     if len(verdicts) != total:
         report.fail(where, f"{total} tests in its result, {len(verdicts)} seen", "")
     for name, (verdict, why) in verdicts.items():
         title = f"{where}::{name}"
-        said = notes.get(name, [])
-        skipped = next((match for match in map(SKIPPED.match, said) if match), None)
         if verdict == "FAILED":
-            report.fail(title, "failed", "\n".join(said))
+            report.fail(title, "failed", "\n".join(notes.get(name, [])))
         elif verdict == "ignored":
             report.ignored(title, why or "left out of the short run")
-        elif skipped:
-            report.skip(title, skipped[2])
+        elif name in skipped:
+            report.skip(title, skipped[name])
         else:
             report.ok(title)
 

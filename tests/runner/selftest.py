@@ -67,6 +67,12 @@ class Reading(unittest.TestCase):
         report = cargo(CARGO, require_data=True)
         self.assertEqual(report.counts(), (1, 2, 1))
 
+    def test_a_skip_written_straight_to_the_stream_is_seen(self):
+        straight = CARGO.replace("test name::reads ... ok", "skipped: reads: no corpus: gone\ntest name::reads ... ok")
+        self.assertEqual(cargo(straight).counts(), (0, 1, 3))
+        nameless = CARGO.replace("test name::reads ... ok", "skipped: elsewhere: no corpus\ntest name::reads ... ok")
+        self.assertEqual(cargo(nameless).counts(), (1, 2, 2))
+
     def test_a_test_program_that_dies_is_a_failure(self):
         for text in (CRASHED, CRASHED + CARGO):
             self.assertIn("it", [name for name, _, _ in cargo(text).failures])
