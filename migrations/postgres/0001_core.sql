@@ -125,7 +125,7 @@ create table jobs (
     finished_at bigint
 );
 
-create unique index jobs_waiting_key on jobs (name, key) where state = 'waiting';
+create unique index jobs_one_waiting on jobs (name, key) where state = 'waiting';
 -- Claiming: the most urgent of the due ones.
 create index jobs_due on jobs (priority desc, run_at) where state = 'waiting';
 create index jobs_leases on jobs (lease_until) where state = 'running';

@@ -1,4 +1,4 @@
-//! Who asks: stored tokens, and the official contract's registry tokens (a JWT signed with EdDSA, five minutes).
+//! Who asks: stored tokens, and the official contract's registry tokens (a JWT signed with `EdDSA`, five minutes).
 //!
 //! The other login flows of the contract give the same [`RegistryToken`]; they join [`Registry::login_none`] here.
 

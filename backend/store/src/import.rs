@@ -193,7 +193,7 @@ impl Tx {
                 let mut query = QueryBuilder::new(
                     "select id, name, version, status, status_changed_at, status_message, published_at, updated_at, \
                      is_latest, origin, digest from versions where (name, version) in (");
-                query.push_tuples(chunk, |mut tuple, row| {
+                query.push_values(chunk, |mut tuple, row| {
                     tuple.push_bind(row.server.as_str()).push_bind(row.version.as_str());
                 });
                 query.push(")").build_query_as().fetch_all(db).await
@@ -203,15 +203,16 @@ impl Tx {
         Ok(known)
     }
 
-    async fn insert_imported(&mut self, rows: &[(Uuid, Uuid, &ImportRow, Digest)]) -> Result<(), StoreError> {
+    async fn insert_imported(&mut self, rows: &[&News<'_>]) -> Result<(), StoreError> {
         for chunk in rows.chunks(CHUNK) {
             on!(tx self, db => {
                 let mut insert = QueryBuilder::new(
                     "insert into versions (id, server_id, name, version, status, status_changed_at, status_message, \
                      published_at, updated_at, is_latest, is_current, origin, valid, digest, document, raw, hidden) ");
-                insert.push_values(chunk, |mut values, (id, server_id, row, digest)| {
-                    values.push_bind(*id)
-                        .push_bind(*server_id)
+                insert.push_values(chunk, |mut values, news| {
+                    let row = news.row;
+                    values.push_bind(news.id)
+                        .push_bind(news.server_id)
                         .push_bind(row.server.as_str())
                         .push_bind(row.version.as_str())
                         .push_bind(row.status.as_str())
@@ -223,7 +224,7 @@ impl Tx {
                         .push_bind(false)
                         .push_bind(row.origin.as_str())
                         .push_bind(row.valid)
-                        .push_bind(digest.as_bytes().to_vec())
+                        .push_bind(news.digest.as_bytes().to_vec())
                         .push_bind(row.document.as_str())
                         .push_bind(raw_if_other(&row.document, &row.raw))
                         .push_bind(row.hidden);
@@ -232,6 +233,19 @@ impl Tx {
             })?;
         }
         Ok(())
+    }
+
+    async fn write_news(&mut self, news: &[News<'_>]) -> Result<(), StoreError> {
+        let (added, updated): (Vec<_>, Vec<_>) =
+            news.iter().partition(|news| news.outcome == RowOutcome::Added);
+        for news in updated {
+            self.update_imported(news.id, news.row, &news.digest).await?;
+        }
+        self.insert_imported(&added).await?;
+        let targets = news
+            .iter()
+            .flat_map(|news| targets::rows(news.server_id, news.id, &news.row.facts));
+        self.insert_targets(targets.collect()).await
     }
 
     async fn update_imported(
@@ -299,23 +313,37 @@ impl Tx {
     }
 }
 
-fn imported_event(
-    row: &ImportRow,
+/// A row that is added or updated.
+struct News<'a> {
+    row: &'a ImportRow,
     outcome: RowOutcome,
-    digest: &Digest,
-    current: Option<&str>,
-    at: Timestamp,
-) -> NewEvent {
-    let mut event = events::event(EventKind::VersionImported, at, &row.server, Some(&row.version));
-    event.data.insert("sha256".into(), json!(digest));
-    event.data.insert("valid".into(), json!(row.valid));
-    event.data.insert("origin".into(), json!(row.origin.as_str()));
-    event.data.insert("status".into(), json!(row.status.as_str()));
-    event
-        .data
-        .insert("new".into(), json!(outcome == RowOutcome::Added));
-    event.data.insert("current".into(), json!(current));
-    event
+    digest: Digest,
+    id: Uuid,
+    server_id: Uuid,
+}
+
+impl News<'_> {
+    fn event(&self, current: Option<&str>, at: Timestamp) -> NewEvent {
+        let mut event = events::event(
+            EventKind::VersionImported,
+            at,
+            &self.row.server,
+            Some(&self.row.version),
+        );
+        event.data.insert("sha256".into(), json!(self.digest));
+        event.data.insert("valid".into(), json!(self.row.valid));
+        event
+            .data
+            .insert("origin".into(), json!(self.row.origin.as_str()));
+        event
+            .data
+            .insert("status".into(), json!(self.row.status.as_str()));
+        event
+            .data
+            .insert("new".into(), json!(self.outcome == RowOutcome::Added));
+        event.data.insert("current".into(), json!(current));
+        event
+    }
 }
 
 /// Of two rows of one batch for the same version, the one updated last stands, and of equal ones the later.
@@ -356,41 +384,35 @@ impl Store {
             .collect();
 
         let mut outcomes = vec![RowOutcome::Older; rows.len()];
-        let mut added = Vec::new();
-        let mut new_targets = Vec::new();
         let mut touched: BTreeMap<&str, Vec<(&ImportRow, RowOutcome)>> = BTreeMap::new();
-        let mut news: Vec<(&ImportRow, RowOutcome, Digest)> = Vec::new();
+        let mut news: Vec<News<'_>> = Vec::new();
         for (index, row) in kept_at.iter().zip(&kept) {
-            let server = servers[row.server.as_str()];
             let digest = Digest::of(&row.raw);
-            let outcome = if server.taken_down {
+            let taken_down = servers[row.server.as_str()].taken_down;
+            let outcome = if taken_down {
                 RowOutcome::TakenDown
             } else {
                 decide(&known, row, &digest)
             };
             outcomes[*index] = outcome;
             let id = match outcome {
-                RowOutcome::Added => {
-                    let id = ids::new_id();
-                    added.push((id, server.id, *row, digest));
-                    id
-                }
-                RowOutcome::Updated => {
-                    let id = known[&(row.server.as_str(), row.version.as_str())].id;
-                    tx.update_imported(id, row, &digest).await?;
-                    id
-                }
+                RowOutcome::Added => ids::new_id(),
+                RowOutcome::Updated => known[&(row.server.as_str(), row.version.as_str())].id,
                 _ => continue,
             };
-            new_targets.extend(targets::rows(server.id, id, &row.facts));
             touched
                 .entry(row.server.as_str())
                 .or_default()
                 .push((row, outcome));
-            news.push((row, outcome, digest));
+            news.push(News {
+                row,
+                outcome,
+                digest,
+                id,
+                server_id: servers[row.server.as_str()].id,
+            });
         }
-        tx.insert_imported(&added).await?;
-        tx.insert_targets(new_targets).await?;
+        tx.write_news(&news).await?;
         let mut current: HashMap<&str, Option<String>> = HashMap::new();
         for (name, rows) in touched {
             current.insert(name, tx.settle(name, servers[name].id, &rows).await?);
@@ -398,13 +420,8 @@ impl Store {
         if let Some(progress) = progress {
             tx.save_import_cursor(progress).await?;
         }
-        let events: Vec<NewEvent> = news
-            .iter()
-            .map(|(row, outcome, digest)| {
-                let current = current.get(row.server.as_str()).and_then(Option::as_deref);
-                imported_event(row, *outcome, digest, current, at)
-            })
-            .collect();
+        let current_of = |news: &News<'_>| current.get(news.row.server.as_str()).and_then(Option::as_deref);
+        let events: Vec<NewEvent> = news.iter().map(|news| news.event(current_of(news), at)).collect();
         if events.is_empty() {
             tx.commit().await?;
         } else {

@@ -1,0 +1,11 @@
+//! Contracts of the store, each run on SQLite and on PostgreSQL (`TOOLMARK_TEST_POSTGRES_URL`; skipped without it).
+#![expect(clippy::unwrap_used, reason = "a step that fails fails its test")]
+
+mod support;
+
+mod blobs;
+mod catalogue;
+mod feed;
+mod imports;
+mod opening;
+mod queue;
