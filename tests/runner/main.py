@@ -1,6 +1,7 @@
 """The order of the stages, what each needs, and the last line."""
 
 import argparse
+import fcntl
 import os
 import shutil
 import signal
@@ -15,6 +16,8 @@ from runner.services import Services
 from runner.tools import Tools
 
 REPO = Path(__file__).resolve().parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or REPO / "target").resolve()
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # A run is to end within 45 minutes on two processors; what is not done by then counts as failed.
 RUN_MINUTES, LONG_RUN_MINUTES = 45, 300
 
@@ -83,7 +86,7 @@ class Run:
         self.options, self.temp = options, temp
         self.report = Report(options.require_data)
         self.picked = chosen(options)
-        self.target = Path(os.environ.get("CARGO_TARGET_DIR") or REPO / "target").resolve()
+        self.target = TARGET
         self.logs = self.target / "test-logs"
         shutil.rmtree(self.logs, ignore_errors=True)
         self.logs.mkdir(parents=True)
@@ -101,10 +104,15 @@ class Run:
         self.urls = {}
 
     def everything(self):
+        ready = False
         with self.report.stage("tools"):
             self.install()
-        if self.report.failures:
+            ready = True
+        if not ready:
             return
+        if self.needs & {"program"} and not self.data.is_dir():
+            say(f"   no test data at {self.data}: set TOOLMARK_TEST_DATA; tests that need it are skipped")
+            self.report.skip("test-data", f"no folder {self.data}")
         with self.report.stage("services"):
             self.serve()
         for stage, only in self.picked.items():
@@ -123,9 +131,6 @@ class Run:
             self.tools.npm()
         if "pypi" in self.needs:
             self.tools.pypi()
-        if not self.data.is_dir():
-            say(f"   no test data at {self.data}: set TOOLMARK_TEST_DATA; tests that need it are skipped")
-            self.report.skip("test-data", f"no folder {self.data}")
 
     def serve(self):
         if "postgres" in self.needs:
@@ -186,6 +191,17 @@ class Run:
                          120, TOOLMARK_TEST_PROGRAM=str(program), **self.env)
 
 
+def only_run():
+    """One run at a time in one tree: two would write the same logs and tools. The lock ends with the process."""
+    TARGET.mkdir(parents=True, exist_ok=True)
+    lock = open(TARGET / "test-run.lock", "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise SystemExit(f"another run is at work in {TARGET}") from None
+    return lock
+
+
 def stopped(_signal, _frame):
     raise KeyboardInterrupt
 
@@ -196,8 +212,9 @@ def main():
         show_list()
         return 0
     chosen(options)  # a wrong name is said before anything is installed
-    for sign in (signal.SIGTERM, signal.SIGHUP):
+    for sign in STOPS:
         signal.signal(sign, stopped)
+    lock = only_run()
     # Services run as another user below it, so it can be passed through but not listed.
     temp = Path(tempfile.mkdtemp(prefix="toolmark-test-"))
     temp.chmod(0o711)
@@ -208,9 +225,10 @@ def main():
         run_.report.fail("run", "interrupted")
     finally:
         # A second Ctrl-C must not leave services behind; each stop has its own time limit.
-        for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for sign in STOPS:
             signal.signal(sign, signal.SIG_IGN)
         run_.services.stop()
+        lock.close()
         if options.keep:
             say(f"\nkept: {temp}")
         else:
