@@ -4,6 +4,7 @@
 mod auth;
 mod clock;
 mod policy;
+mod publish;
 mod reads;
 mod settings;
 pub mod starter;
@@ -18,6 +19,7 @@ use toolmark_store::Store;
 pub use auth::{Actor, AuthError, RegistryToken};
 pub use clock::{Clock, HandClock, SystemClock};
 pub use policy::NamespacePattern;
+pub use publish::{Draft, DraftError, PublishError};
 pub use settings::{OpenError, RegistrySettings};
 pub use status::StatusError;
 pub use tokens::{TokenError, TokenRequest};
