@@ -37,6 +37,7 @@ class Cargo:
             report.ok(name)
         else:
             report.fail(name, ended.why(limit), ended.output)
+        return ended.output
 
     def format(self, report):
         self.check(report, "format", ["fmt", "--all", "--check"], 3)
@@ -68,6 +69,13 @@ class Cargo:
             report.fail("rust", ended.why(limit), ended.output)
         elif ended.code == 0 and not found:
             report.fail("rust", "cargo ran no test at all", ended.output)
+
+    def has_benches(self):
+        return any("bench" in target["kind"] for package in self.metadata()["packages"]
+                   if not package["source"] for target in package["targets"])
+
+    def bench(self, report, **env):
+        return self.check(report, "bench", ["bench", "--locked", "--workspace", "--benches", "-j", self.jobs], 120, **env)
 
     def metadata(self):
         # Kept apart from stderr, where cargo may warn.

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from runner import clients, generated, selftest, text_rules
-from runner.cargo import Cargo, jobs
+from runner.cargo import Cargo
 from runner.process import Deadline, Failed, must, run
 from runner.report import Report, say
 from runner.services import Services
@@ -186,9 +186,12 @@ class Run:
         return self.urls[kind]
 
     def bench(self):
+        if not self.cargo.has_benches():
+            self.report.ignored(BENCH, "there is no bench target")
+            return
         program = self.cargo.program(release=True)
-        self.cargo.check(self.report, "bench", ["bench", "--locked", "--workspace", "--benches", "-j", str(jobs())],
-                         120, TOOLMARK_TEST_PROGRAM=str(program), **self.env)
+        said = self.cargo.bench(self.report, TOOLMARK_TEST_PROGRAM=str(program), **self.env)
+        say("\n".join(f"   {line}" for line in said.splitlines() if not line.startswith(" ")))
 
 
 def only_run():
