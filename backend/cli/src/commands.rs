@@ -2,6 +2,7 @@
 
 mod config;
 mod doctor;
+mod import;
 mod version;
 
 use anyhow::Context as _;
@@ -13,6 +14,8 @@ use crate::outcome::{Failure, Outcome};
 /// Every command there is.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Take over another registry, or a file
+    Import(import::ImportArgs),
     /// Say what this machine lacks, and how to get it
     Doctor(doctor::DoctorArgs),
     /// Show and check the settings
@@ -25,6 +28,7 @@ pub(crate) enum Command {
 /// Runs one command.
 pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure> {
     match command {
+        Command::Import(args) => import::run(global, &args),
         Command::Doctor(args) => doctor::run(global, &args),
         Command::Config(command) => config::run(global, &command),
         Command::Version(args) => version::run(&args),

@@ -3,6 +3,7 @@
 
 mod commands;
 mod logs;
+mod opening;
 mod outcome;
 mod output;
 mod settings;

@@ -31,6 +31,21 @@ pub(crate) fn print_json(data: &impl Serialize) -> anyhow::Result<()> {
     print(&(text + "\n"))
 }
 
+/// Foreign text in a line of ours: what would move the cursor, hide or reorder text is written out as `\u{…}`.
+pub(crate) fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        let hidden = matches!(char, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+        if char.is_control() || hidden {
+            out.extend(char.escape_unicode());
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
 /// Lines of cells with each column as wide as its widest cell; the last column is not filled up.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -44,6 +44,33 @@ pub const IMPORT_PAGE_BYTES: usize = 32 * 1024 * 1024;
 pub const IMPORT_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// Most pages followed in one import run before we suspect a cursor loop.
 pub const IMPORT_PAGES: usize = 100_000;
+/// Longest page cursor followed in an import, in bytes.
+pub const IMPORT_CURSOR_BYTES: usize = 4096;
+/// Most rows written in one transaction by an import.
+pub const IMPORT_BATCH_ROWS: usize = 500;
+/// Most bytes of a file in one batch of an import, before the row that reaches it.
+pub const IMPORT_BATCH_BYTES: usize = 8 * 1024 * 1024;
+/// How far an incremental import reaches back before the start of the last run, in seconds: clocks differ, and a row
+/// may become visible later than its time says.
+pub const IMPORT_OVERLAP_SECS: i64 = 3600;
+/// Longest wait for the first byte of an upstream page, in seconds.
+pub const IMPORT_FIRST_BYTE_SECS: u64 = 60;
+/// Longest time for a whole upstream page, in seconds.
+pub const IMPORT_PAGE_SECS: u64 = 120;
+/// Most attempts for one upstream page.
+pub const IMPORT_PAGE_ATTEMPTS: u32 = 8;
+/// Most attempts for the first page of a run: an address that is wrong should be said soon.
+pub const IMPORT_FIRST_PAGE_ATTEMPTS: u32 = 4;
+/// Longest time spent on attempts for one upstream page, in seconds.
+pub const IMPORT_RETRY_SECS: u64 = 900;
+/// Longest single wait before another attempt, whatever `Retry-After` says, in seconds.
+pub const IMPORT_RETRY_WAIT_SECS: u64 = 300;
+/// Longest wait for any connection we open, in seconds.
+pub const OUTBOUND_CONNECT_SECS: u64 = 10;
+/// Most redirects followed.
+pub const OUTBOUND_REDIRECTS: usize = 2;
+/// Most bytes an answer may unpack to for each byte received.
+pub const OUTBOUND_EXPANSION: usize = 200;
 /// Largest settings file, in bytes.
 pub const SETTINGS_BYTES: u64 = 256 * 1024;
 /// Longest foreign text shown on its own page, in characters; the whole is in the raw document.

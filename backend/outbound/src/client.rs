@@ -14,7 +14,7 @@ use url::{Host, Url};
 
 use crate::address::{Forbidden, Guard, GuardedResolver, SystemResolver};
 use crate::body;
-use crate::caps::Caps;
+use crate::caps::{Caps, Retry};
 use crate::error::{Error, Phase, UrlFault};
 use crate::retry::{self, Pace, SystemPace};
 
@@ -194,6 +194,12 @@ impl Client {
             waited += pause;
             attempt += 1;
         }
+    }
+
+    /// Waits as before attempt number `next` of a call; for callers that find an answer unusable and ask again.
+    pub async fn pause(&self, retry: &Retry, next: u32) {
+        let pause = retry::wait(retry, next, None, self.pace.chance());
+        self.pace.sleep(pause).await;
     }
 
     async fn attempt(&self, policy: Policy, request: &Request, caps: &Caps) -> Result<Answer, Error> {

@@ -3,6 +3,7 @@
 
 mod auth;
 mod clock;
+mod import;
 mod policy;
 mod publish;
 mod reads;
@@ -18,6 +19,10 @@ use toolmark_store::Store;
 
 pub use auth::{Actor, AuthError, RegistryToken};
 pub use clock::{Clock, HandClock, SystemClock};
+pub use import::{
+    Example, ImportError, ImportOptions, ImportProgress, ImportReport, Place, ProgressFn, Reason, Skipped,
+    Stop,
+};
 pub use policy::NamespacePattern;
 pub use publish::{Draft, DraftError, PublishError};
 pub use settings::{OpenError, RegistrySettings};

@@ -1,0 +1,102 @@
+//! From the settings to an open registry, and to the client for everything it fetches.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use toolmark_domain::limits::OUTBOUND_CONNECT_SECS;
+use toolmark_outbound::Client;
+use toolmark_registry::{Database, NamespacePattern, Registry, RegistrySettings, StoreSettings, SystemClock};
+
+use crate::outcome::Failure;
+use crate::settings::{Settings, masked_text};
+
+/// Connections that read on SQLite, all of them on PostgreSQL.
+const CONNECTIONS: u32 = 8;
+
+/// Opens the registry the settings name; makes its folder and applies missing migrations.
+pub(crate) async fn registry(settings: &Settings) -> Result<Registry, Failure> {
+    let settings = registry_settings(settings)?;
+    Registry::open(settings, Arc::new(SystemClock))
+        .await
+        .map_err(Failure::unreadable)
+}
+
+/// What the registry is opened with.
+pub(crate) fn registry_settings(settings: &Settings) -> Result<RegistrySettings, Failure> {
+    let pattern = |text: &String| {
+        NamespacePattern::parse(text).ok_or_else(|| {
+            Failure::unreadable(anyhow!("`policy.blocked_namespaces`: `{text}` is no namespace"))
+        })
+    };
+    let blocked = settings.policy.blocked_namespaces.iter().map(pattern);
+    Ok(RegistrySettings {
+        store: StoreSettings {
+            database: database(settings)?,
+            connections: CONNECTIONS,
+        },
+        dev_auth: settings.auth.dev,
+        blocked_namespaces: blocked.collect::<Result<_, _>>()?,
+        allow_local_remotes: settings.policy.allow_local_remotes,
+    })
+}
+
+/// The client for whatever is fetched.
+pub(crate) fn client() -> Result<Client, Failure> {
+    let settings = toolmark_outbound::Settings::new(Duration::from_secs(OUTBOUND_CONNECT_SECS));
+    Client::new(settings).map_err(Failure::unknown)
+}
+
+fn database(settings: &Settings) -> Result<Database, Failure> {
+    let Some(url) = &settings.store.database_url else {
+        return Ok(Database::Sqlite(
+            Path::new(&settings.store.data_dir).join("registry.db"),
+        ));
+    };
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        return Ok(Database::Postgres(url.clone()));
+    }
+    match url
+        .strip_prefix("sqlite:")
+        .map(|file| file.strip_prefix("//").unwrap_or(file))
+    {
+        Some(file) if !file.is_empty() => Ok(Database::Sqlite(PathBuf::from(file))),
+        _ => {
+            let shown = masked_text(url);
+            let error = anyhow!(
+                "`store.database_url`: `{shown}` is neither a PostgreSQL URL nor `sqlite:` and a file"
+            );
+            Err(Failure::unreadable(error).hint("write `postgres://USER@HOST/NAME` or `sqlite:FILE`"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_database_is_a_file_or_a_url() {
+        let read = |url: Option<&str>| {
+            let mut settings = Settings::default();
+            settings.store.data_dir = "/data".into();
+            settings.store.database_url = url.map(str::to_owned);
+            database(&settings).map_err(|failure| failure.text())
+        };
+        let file = |url| match read(url) {
+            Ok(Database::Sqlite(path)) => path,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(file(None), Path::new("/data/registry.db"));
+        assert_eq!(file(Some("sqlite:a.db")), Path::new("a.db"));
+        assert_eq!(file(Some("sqlite:///srv/a.db")), Path::new("/srv/a.db"));
+        assert!(matches!(
+            read(Some("postgres://a@b/c")),
+            Ok(Database::Postgres(_))
+        ));
+        for bad in ["sqlite:", "mysql://a/b", "a.db"] {
+            assert!(read(Some(bad)).unwrap_err().contains("hint:"), "{bad}");
+        }
+    }
+}
