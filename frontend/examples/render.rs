@@ -3,7 +3,6 @@
 use std::path::Path;
 
 #[path = "../tests/pages/samples.rs"]
-#[expect(dead_code, reason = "the page tests use all of it")]
 mod samples;
 
 fn main() -> std::io::Result<()> {

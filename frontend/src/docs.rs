@@ -1,5 +1,7 @@
 //! The documentation: Markdown of our own, made into HTML at first use, raw HTML left out.
 
+mod limits;
+
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
@@ -13,7 +15,7 @@ pub struct DocPage {
     pub title: &'static str,
     pub summary: &'static str,
     pub markdown: &'static str,
-    html: LazyLock<String>,
+    html: String,
 }
 
 impl DocPage {
@@ -23,27 +25,66 @@ impl DocPage {
     }
 }
 
-macro_rules! pages {
-    ($($slug:literal, $file:literal, $title:literal, $summary:literal;)*) => {
-        static PAGES: [DocPage; [$($slug),*].len()] = [$(DocPage {
-            slug: $slug,
-            title: $title,
-            summary: $summary,
-            markdown: include_str!(concat!("../docs/", $file)),
-            html: LazyLock::new(|| html(include_str!(concat!("../docs/", $file)))),
-        }),*];
-    };
-}
+/// Slug, title, summary, Markdown.
+type Written = (&'static str, &'static str, &'static str, &'static str);
 
-pages! {
-    "", "index.md", "Concepts", "What Toolmark records, and the words it uses.";
-    "browse", "browse.md", "Find a server", "Search, read a server's page, install a pinned version.";
-    "publish", "publish.md", "Publish a server", "Check a server.json and publish it with a token.";
-    "operate", "operate.md", "Run a registry", "Start one, fill it, watch it, move to PostgreSQL.";
-    "agents", "agents.md", "Query by program", "The official contract, the event feed and the JSON twins.";
-    "differences", "differences.md", "Differences", "Every deliberate difference to the official registry.";
-    "limits", "limits.md", "Limits", "Every bound, from the program's own source.";
-}
+const WRITTEN: [Written; 6] = [
+    (
+        "",
+        "Concepts",
+        "What Toolmark records, and the words it uses.",
+        include_str!("../docs/index.md"),
+    ),
+    (
+        "browse",
+        "Find a server",
+        "Search, read a server's page, install a pinned version.",
+        include_str!("../docs/browse.md"),
+    ),
+    (
+        "publish",
+        "Publish a server",
+        "Check a server.json and publish it with a token.",
+        include_str!("../docs/publish.md"),
+    ),
+    (
+        "operate",
+        "Run a registry",
+        "Start one, fill it, watch it, move to PostgreSQL.",
+        include_str!("../docs/operate.md"),
+    ),
+    (
+        "agents",
+        "Query by program",
+        "The official contract, the event feed and the JSON twins.",
+        include_str!("../docs/agents.md"),
+    ),
+    (
+        "differences",
+        "Differences",
+        "Every deliberate difference to the official registry.",
+        include_str!("../docs/differences.md"),
+    ),
+];
+
+static PAGES: LazyLock<Vec<DocPage>> = LazyLock::new(|| {
+    // Made once for the life of the program.
+    let limits: &'static str = Box::leak(limits::markdown().into_boxed_str());
+    let limits: Written = (
+        "limits",
+        "Limits",
+        "Every bound, from the program's own source.",
+        limits,
+    );
+    let page = |(slug, title, summary, markdown): Written| DocPage {
+        slug,
+        title,
+        summary,
+        markdown,
+        html: html(markdown),
+    };
+    WRITTEN.into_iter().chain([limits]).map(page).collect()
+});
 
 /// Every written page, in reading order.
 pub fn all() -> &'static [DocPage] {
@@ -88,7 +129,7 @@ pub fn llms_txt(public_url: Option<&str>) -> String {
     out
 }
 
-fn html(markdown: &'static str) -> String {
+fn html(markdown: &str) -> String {
     let mut heading: Option<String> = None;
     let mut ids = Vec::new();
     // First pass: the ids of the headings, from their words.

@@ -6,6 +6,9 @@ use askama::filters::HtmlSafe;
 use serde::Serialize;
 use toolmark_domain::limits::{SHOWN_LINE_CHARS, SHOWN_TEXT_CHARS};
 
+/// Characters of a remark inside a row; the page of the row has it whole.
+const REMARK_CHARS: usize = 120;
+
 /// A piece of foreign text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment<'a> {
@@ -229,6 +232,11 @@ impl Excerpt {
     /// For a row of a list.
     pub fn short(text: &str) -> Self {
         Self::of(text, SHOWN_LINE_CHARS)
+    }
+
+    /// For a remark inside a row of a list.
+    pub fn remark(text: &str) -> Self {
+        Self::of(text, REMARK_CHARS)
     }
 
     fn of(text: &str, most: usize) -> Self {

@@ -1,5 +1,7 @@
 //! The settings of each client, exactly as it reads them.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -20,19 +22,19 @@ pub struct Snippet {
 /// The snippets of every client that can take this server. `name`: the local part of the server's name.
 pub fn snippets(name: &str, launch: &Launch) -> Vec<Snippet> {
     let key: String = name.chars().map(|c| if c == '.' { '-' } else { c }).collect();
-    let writers = [
-        claude_desktop,
-        claude_code,
-        cursor,
-        vs_code,
-        codex,
-        goose,
-        windsurf,
-        gemini,
-        zed,
-        opencode,
+    let all = [
+        claude_desktop(&key, launch),
+        Some(claude_code(&key, launch)),
+        Some(cursor(&key, launch)),
+        Some(vs_code(&key, launch)),
+        codex(&key, launch),
+        Some(goose(&key, launch)),
+        Some(windsurf(&key, launch)),
+        Some(gemini(&key, launch)),
+        Some(zed(&key, launch)),
+        Some(opencode(&key, launch)),
     ];
-    writers.iter().filter_map(|write| write(&key, launch)).collect()
+    all.into_iter().flatten().collect()
 }
 
 fn placeholder(input: &Input) -> String {
@@ -55,7 +57,7 @@ fn pretty(value: &Value) -> String {
     escape_hidden(&format!("{value:#}"), Escapes::Surrogates)
 }
 
-fn nested(outer: &str, key: &str, inner: Value) -> Value {
+fn nested(outer: &str, key: &str, inner: &Value) -> Value {
     json!({ outer: { key: inner } })
 }
 
@@ -117,7 +119,7 @@ fn claude_desktop(key: &str, launch: &Launch) -> Option<Snippet> {
     if matches!(launch.start, Start::Url { .. }) {
         return None;
     }
-    let value = nested("mcpServers", key, plain(launch, "url", placeholder));
+    let value = nested("mcpServers", key, &plain(launch, "url", placeholder));
     Some(json_snippet(
         "Claude Desktop",
         "claude_desktop_config.json",
@@ -126,17 +128,17 @@ fn claude_desktop(key: &str, launch: &Launch) -> Option<Snippet> {
     ))
 }
 
-fn claude_code(key: &str, launch: &Launch) -> Option<Snippet> {
+fn claude_code(key: &str, launch: &Launch) -> Snippet {
     let client = "Claude Code";
     if launch.inputs.is_empty()
         && let Some(code) = claude_code_line(key, launch)
     {
-        return Some(Snippet {
+        return Snippet {
             client,
             place: "shell",
             code,
             asks: String::new(),
-        });
+        };
     }
     // Secrets do not belong in a shell's history: a file that reads them from the environment.
     let mut inner = plain(launch, "url", |input| format!("${{{}}}", input.id));
@@ -145,14 +147,14 @@ fn claude_code(key: &str, launch: &Launch) -> Option<Snippet> {
         merge(&mut typed, &inner);
         inner = typed;
     }
-    Some(Snippet {
+    Snippet {
         client,
         place: ".mcp.json in the project",
-        code: pretty(&nested("mcpServers", key, inner)),
+        code: pretty(&nested("mcpServers", key, &inner)),
         asks: note("Set in the environment:", &launch.inputs, |input| {
             input.id.clone()
         }),
-    })
+    }
 }
 
 fn claude_code_line(key: &str, launch: &Launch) -> Option<String> {
@@ -192,12 +194,12 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-fn cursor(key: &str, launch: &Launch) -> Option<Snippet> {
-    let value = nested("mcpServers", key, plain(launch, "url", placeholder));
-    Some(json_snippet("Cursor", "~/.cursor/mcp.json", launch, &value))
+fn cursor(key: &str, launch: &Launch) -> Snippet {
+    let value = nested("mcpServers", key, &plain(launch, "url", placeholder));
+    json_snippet("Cursor", "~/.cursor/mcp.json", launch, &value)
 }
 
-fn vs_code(key: &str, launch: &Launch) -> Option<Snippet> {
+fn vs_code(key: &str, launch: &Launch) -> Snippet {
     let kind = match &launch.start {
         Start::Command { .. } => "stdio",
         Start::Url { sse: true, .. } => "sse",
@@ -213,14 +215,14 @@ fn vs_code(key: &str, launch: &Launch) -> Option<Snippet> {
         let ask = |input: &Input| json!({ "type": "promptString", "id": input.id, "description": input.description, "password": input.secret });
         value["inputs"] = launch.inputs.iter().map(ask).collect();
     }
-    merge(&mut value, &nested("servers", key, inner));
+    merge(&mut value, &nested("servers", key, &inner));
     let asks = note("VS Code asks for", &launch.inputs, |input| input.id.clone());
-    Some(Snippet {
+    Snippet {
         client: "VS Code",
         place: ".vscode/mcp.json",
         code: pretty(&value),
         asks,
-    })
+    }
 }
 
 fn codex(key: &str, launch: &Launch) -> Option<Snippet> {
@@ -237,17 +239,22 @@ fn codex(key: &str, launch: &Launch) -> Option<Snippet> {
     match &launch.start {
         Start::Command { program, args, env } => {
             let args: Vec<String> = args.iter().map(|word| quoted(&word.write(inputs, ask))).collect();
-            code += &format!("command = {}\nargs = [{}]\n", quoted(program), args.join(", "));
+            let _ = writeln!(
+                code,
+                "command = {}\nargs = [{}]",
+                quoted(program),
+                args.join(", ")
+            );
             if !env.is_empty() {
-                code += &format!("env = {}\n", table(env));
+                let _ = writeln!(code, "env = {}", table(env));
             }
         }
         // It speaks streamable HTTP only.
         Start::Url { sse: true, .. } => return None,
         Start::Url { url, headers, .. } => {
-            code += &format!("url = {}\n", quoted(&url.write(inputs, ask)));
+            let _ = writeln!(code, "url = {}", quoted(&url.write(inputs, ask)));
             if !headers.is_empty() {
-                code += &format!("http_headers = {}\n", table(headers));
+                let _ = writeln!(code, "http_headers = {}", table(headers));
             }
         }
     }
@@ -259,7 +266,7 @@ fn codex(key: &str, launch: &Launch) -> Option<Snippet> {
     })
 }
 
-fn goose(key: &str, launch: &Launch) -> Option<Snippet> {
+fn goose(key: &str, launch: &Launch) -> Snippet {
     let ask = placeholder;
     let inputs = &launch.inputs;
     let mut code = format!(
@@ -271,74 +278,73 @@ fn goose(key: &str, launch: &Launch) -> Option<Snippet> {
         let mut out = String::new();
         for (at, (name, word)) in entries.iter().enumerate() {
             if at == 0 {
-                out += &format!("    {title}:\n");
+                let _ = writeln!(out, "    {title}:");
             }
-            out += &format!("      {}: {}\n", quoted(name), quoted(&word.write(inputs, ask)));
+            let _ = writeln!(
+                out,
+                "      {}: {}",
+                quoted(name),
+                quoted(&word.write(inputs, ask))
+            );
         }
         out
     };
     match &launch.start {
         Start::Command { program, args, env } => {
-            code += &format!("    type: stdio\n    cmd: {}\n    args:\n", quoted(program));
+            let _ = writeln!(code, "    type: stdio\n    cmd: {}\n    args:", quoted(program));
             for word in args {
-                code += &format!("      - {}\n", quoted(&word.write(inputs, ask)));
+                let _ = writeln!(code, "      - {}", quoted(&word.write(inputs, ask)));
             }
             code += &table("envs", env);
         }
         Start::Url { sse, url, headers } => {
             let kind = if *sse { "sse" } else { "streamable_http" };
-            code += &format!("    type: {kind}\n    uri: {}\n", quoted(&url.write(inputs, ask)));
+            let _ = writeln!(
+                code,
+                "    type: {kind}\n    uri: {}",
+                quoted(&url.write(inputs, ask))
+            );
             code += &table("headers", headers);
         }
     }
-    Some(Snippet {
+    Snippet {
         client: "Goose",
         place: "~/.config/goose/config.yaml",
         code,
         asks: replace_note(launch),
-    })
+    }
 }
 
-fn windsurf(key: &str, launch: &Launch) -> Option<Snippet> {
-    let value = nested("mcpServers", key, plain(launch, "serverUrl", placeholder));
-    Some(json_snippet(
-        "Windsurf",
-        "~/.codeium/windsurf/mcp_config.json",
-        launch,
-        &value,
-    ))
+fn windsurf(key: &str, launch: &Launch) -> Snippet {
+    let value = nested("mcpServers", key, &plain(launch, "serverUrl", placeholder));
+    json_snippet("Windsurf", "~/.codeium/windsurf/mcp_config.json", launch, &value)
 }
 
-fn gemini(key: &str, launch: &Launch) -> Option<Snippet> {
+fn gemini(key: &str, launch: &Launch) -> Snippet {
     let url_key = if matches!(launch.start, Start::Url { sse: false, .. }) {
         "httpUrl"
     } else {
         "url"
     };
-    let value = nested("mcpServers", key, plain(launch, url_key, placeholder));
-    Some(json_snippet(
-        "Gemini CLI",
-        "~/.gemini/settings.json",
-        launch,
-        &value,
-    ))
+    let value = nested("mcpServers", key, &plain(launch, url_key, placeholder));
+    json_snippet("Gemini CLI", "~/.gemini/settings.json", launch, &value)
 }
 
-fn zed(key: &str, launch: &Launch) -> Option<Snippet> {
+fn zed(key: &str, launch: &Launch) -> Snippet {
     let mut inner = json!({});
     if matches!(launch.start, Start::Command { .. }) {
         inner["source"] = "custom".into();
     }
     merge(&mut inner, &plain(launch, "url", placeholder));
-    Some(json_snippet(
+    json_snippet(
         "Zed",
         "settings.json",
         launch,
-        &nested("context_servers", key, inner),
-    ))
+        &nested("context_servers", key, &inner),
+    )
 }
 
-fn opencode(key: &str, launch: &Launch) -> Option<Snippet> {
+fn opencode(key: &str, launch: &Launch) -> Snippet {
     let inner = match &launch.start {
         Start::Command { program, args, env } => {
             let (args, env) = command(args, env, &launch.inputs, placeholder);
@@ -354,10 +360,5 @@ fn opencode(key: &str, launch: &Launch) -> Option<Snippet> {
             object
         }
     };
-    Some(json_snippet(
-        "OpenCode",
-        "opencode.json",
-        launch,
-        &nested("mcp", key, inner),
-    ))
+    json_snippet("OpenCode", "opencode.json", launch, &nested("mcp", key, &inner))
 }

@@ -325,7 +325,7 @@ fn pinned(kind: &str, package: &Value) -> Result<String, NoLaunch> {
     if kind == "oci" {
         let last = identifier.rsplit('/').next().unwrap_or_default();
         return match (last.split_once(['@', ':']), version) {
-            (Some((_, tag)), _) if tag == "latest" => Err(NoLaunch::NotPinned),
+            (Some((_, "latest")), _) => Err(NoLaunch::NotPinned),
             (Some(_), _) => Ok(identifier.to_owned()),
             (None, Some(version)) if is_version(version) => Ok(format!("{identifier}:{version}")),
             (None, _) => Err(NoLaunch::NotPinned),

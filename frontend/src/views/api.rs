@@ -1,4 +1,4 @@
-//! `/docs/api`: the operations of an OpenAPI 3.1 description.
+//! `/docs/api`: the operations of an `OpenAPI` 3.1 description.
 
 use askama::Template;
 use serde::Serialize;
@@ -54,7 +54,7 @@ fn text(value: &Value, key: &str) -> String {
 }
 
 impl ApiView {
-    /// `openapi`: our own OpenAPI document.
+    /// `openapi`: our own `OpenAPI` document.
     pub fn new(site: &Site, openapi: &Value) -> Self {
         let info = openapi.get("info").unwrap_or(&Value::Null);
         let mut operations = Vec::new();

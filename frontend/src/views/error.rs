@@ -26,6 +26,8 @@ impl ErrorView {
     pub fn new(site: &Site, status: u16, code: &str, detail: &str) -> Self {
         let mut head = Head::new(site, "/".to_owned(), heading(status));
         head.indexed = false;
+        // An error has no address of its own.
+        head.public_url = None;
         Self {
             schema: "toolmark.page.error/1",
             head,
@@ -65,7 +67,7 @@ fn heading(status: u16) -> &'static str {
         414 => "This address is too long",
         429 => "Too many requests",
         503 => "The store does not answer",
-        400..=499 => "This request was refused",
+        _ if (400..500).contains(&status) => "This request was refused",
         _ => "Something failed here",
     }
 }

@@ -24,7 +24,6 @@ impl HomeView {
     pub fn new(site: &Site, stats: &Stats, recent: &[ServerSummary]) -> Self {
         let mut head = Head::new(site, "/".to_owned(), "a public registry of MCP servers");
         head.search_box = false;
-        head.json = Some("/index.json".to_owned());
         Self {
             schema: "toolmark.page.home/1",
             head,

@@ -38,9 +38,9 @@ impl Moment {
 /// Who vouches that a version is listed, in one sentence.
 pub fn vouched(origin: Origin) -> &'static str {
     match origin {
-        Origin::Published => "Published here by someone who holds the name.",
-        Origin::Imported => "Imported from another registry; the publisher did not publish it here.",
-        Origin::Listed => "Listed by Toolmark from public coordinates, not by its publisher.",
+        Origin::Published => "Its publisher, here, with a token for this name.",
+        Origin::Imported => "Another registry it was imported from; its publisher did not publish it here.",
+        Origin::Listed => "Toolmark, which listed it from public coordinates; not its publisher.",
     }
 }
 
@@ -111,8 +111,6 @@ pub struct VersionRow {
     pub status: Status,
     pub status_message: Option<Excerpt>,
     pub current: bool,
-    /// Upstream's latest, which may differ from `current`.
-    pub latest: bool,
     pub prerelease: bool,
     pub origin: Origin,
     pub valid: bool,
@@ -134,9 +132,8 @@ impl VersionRow {
             version: Foreign::line(version.version.as_str()),
             href: paths::version(&version.server, version.version.as_str()),
             status: version.status,
-            status_message: version.status_message.as_deref().map(Excerpt::new),
+            status_message: version.status_message.as_deref().map(Excerpt::remark),
             current: version.is_current,
-            latest: version.is_latest,
             prerelease: is_prerelease(version.version.as_str()),
             origin: version.origin,
             valid: version.valid,
@@ -144,6 +141,13 @@ impl VersionRow {
             registry_types: types.into_iter().map(Foreign::line).collect(),
             remote_count: document.remotes.len(),
         }
+    }
+
+    /// Bytes of foreign text in the row; the version stands in its link too, encoded.
+    pub(crate) fn foreign_bytes(&self) -> usize {
+        self.version.raw().len()
+            + self.href.len()
+            + self.status_message.as_ref().map_or(0, |m| m.text.raw().len())
     }
 
     /// Who vouches, in two or three words.

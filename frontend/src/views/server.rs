@@ -20,6 +20,9 @@ use crate::paths;
 /// Versions shown beside a server; all are on their own page.
 const NEWEST: usize = 5;
 
+/// Bytes of findings on the page; they repeat keys of the document.
+const FINDING_BYTES: usize = 8 * 1024;
+
 /// The status of the shown version, in words.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatusLine {
@@ -36,6 +39,18 @@ pub struct Unchecked {
     pub state: &'static str,
     pub means: &'static str,
 }
+
+const NOT_VERIFIED: Unchecked = Unchecked {
+    state: "not yet verified",
+    means: "Toolmark has not looked for signed build evidence of this version, so it cannot say who built it. \
+                        Once it has, this place names the repository, the workflow and the commit, and the day they were checked.",
+};
+
+const NOT_OBSERVED: Unchecked = Unchecked {
+    state: "not yet observed",
+    means: "Toolmark has not run or asked this version, so it does not know which tools it offers. \
+                        Once it has, this place lists them as the server itself declares them, with the day they were seen.",
+};
 
 /// What the validator said of the document.
 #[derive(Clone, Debug, Serialize)]
@@ -166,16 +181,8 @@ impl ServerView {
                 .collect(),
             remote_count: count(&document, "remotes"),
             links: links(&facts),
-            provenance: Unchecked {
-                state: "not yet verified",
-                means: "Toolmark has not looked for signed build evidence of this version, so it cannot say who built it. \
-                        Once it has, this place names the repository, the workflow and the commit, and the day they were checked.",
-            },
-            tools: Unchecked {
-                state: "not yet observed",
-                means: "Toolmark has not run or asked this version, so it does not know which tools it offers. \
-                        Once it has, this place lists them as the server itself declares them, with the day they were seen.",
-            },
+            provenance: NOT_VERIFIED,
+            tools: NOT_OBSERVED,
             valid: version.valid,
             findings: Vec::new(),
             finding_count: 0,
@@ -195,7 +202,15 @@ impl ServerView {
     #[must_use]
     pub fn with_findings(mut self, mut findings: Vec<FormFinding>) -> Self {
         self.finding_count = findings.len();
-        findings.truncate(SHOWN_FINDINGS);
+        let mut left = FINDING_BYTES;
+        let fitting = findings.iter().take_while(|finding| {
+            let size = finding.path.raw().len() + finding.message.raw().len();
+            let fits = size <= left;
+            left = left.saturating_sub(size);
+            fits
+        });
+        let shown = fitting.count().min(SHOWN_FINDINGS);
+        findings.truncate(shown);
         self.findings = findings;
         self
     }

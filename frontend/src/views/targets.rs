@@ -10,7 +10,7 @@ use crate::links::Link;
 use crate::snippets::{Snippet, of_package, of_remote, snippets};
 
 /// Bytes of the document's `packages`, and as many of its `remotes`, that a page goes into.
-const TARGET_BYTES: usize = 24 * 1024;
+const TARGET_BYTES: usize = 16 * 1024;
 
 /// Something that can or must be set: an argument, a variable of the environment, a header.
 #[derive(Clone, Debug, Serialize)]

@@ -33,6 +33,26 @@ pub struct VersionsView {
     pub later: bool,
 }
 
+/// Foreign text a page may hold, in bytes, so that odd versions do not make a heavy page. Ordinary rows of a whole
+/// page are well below.
+const RELEASE_BYTES: usize = 24_000;
+const PRERELEASE_BYTES: usize = 8_000;
+
+/// The first rows: at most a page, at most so much foreign text, at least one.
+fn rows(versions: &[&Version], most_bytes: usize) -> Vec<VersionRow> {
+    let mut bytes = 0;
+    let mut rows = Vec::new();
+    for version in versions.iter().take(SHOWN_VERSIONS) {
+        let row = VersionRow::new(version);
+        bytes += row.foreign_bytes();
+        if bytes > most_bytes && !rows.is_empty() {
+            break;
+        }
+        rows.push(row);
+    }
+    rows
+}
+
 impl VersionsView {
     /// `all`: every version of the server, deleted ones too, in any order. `cursor`: the version after which this
     /// page begins. A cursor that is no version of this server gives an empty page.
@@ -50,20 +70,15 @@ impl VersionsView {
                 .position(|version| version.version.as_str() == cursor)
                 .map_or(releases.len(), |at| at + 1),
         };
-        let shown: Vec<VersionRow> = releases[from..]
-            .iter()
-            .take(SHOWN_VERSIONS)
-            .map(|version| VersionRow::new(version))
-            .collect();
-        let last = releases
-            .get(from + SHOWN_VERSIONS)
-            .and(releases.get(from + SHOWN_VERSIONS - 1));
+        let shown = rows(&releases[from..], RELEASE_BYTES);
+        let reached = from + shown.len();
+        let last = (reached < releases.len() && reached > from).then(|| releases[reached - 1]);
         let next = last.map(|last| format!("{path}?cursor={}", paths::segment(last.version.as_str())));
         let first_page = cursor.is_none();
-        let shown_pre = if first_page {
-            pre.len().min(SHOWN_VERSIONS)
+        let prereleases = if first_page {
+            rows(&pre, PRERELEASE_BYTES)
         } else {
-            0
+            Vec::new()
         };
         let mut head = Head::new(site, path, format!("versions of {name}")).with_twin();
         head.description =
@@ -76,10 +91,7 @@ impl VersionsView {
             server_href: paths::server(name),
             count: all.len(),
             versions: shown,
-            prereleases: pre[..shown_pre]
-                .iter()
-                .map(|version| VersionRow::new(version))
-                .collect(),
+            prereleases,
             prerelease_count: pre.len(),
             next,
             later: !first_page,

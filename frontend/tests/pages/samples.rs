@@ -8,10 +8,13 @@ use toolmark_domain::status::Status;
 use toolmark_domain::timestamp::Timestamp;
 use toolmark_domain::version::VersionId;
 use toolmark_frontend::Page;
-use toolmark_frontend::views::*;
+use toolmark_frontend::views::{
+    ApiView, DocView, ErrorView, FormFinding, HomeView, InstanceStatus, PublisherView, SearchView,
+    ServerView, Site, StatsView, StatusView, VersionsView,
+};
 
 pub(crate) fn at(text: &str) -> Timestamp {
-    text.parse().unwrap()
+    text.parse().expect("sample data")
 }
 
 pub(crate) fn site() -> Site {
@@ -23,8 +26,8 @@ pub(crate) fn site() -> Site {
 pub(crate) fn version(document: &Value, status: Status, current: bool) -> Version {
     let text = document.to_string();
     Version {
-        server: ServerName::parse(document["name"].as_str().unwrap()).unwrap(),
-        version: VersionId::parse(document["version"].as_str().unwrap()).unwrap(),
+        server: ServerName::parse(document["name"].as_str().expect("sample data")).expect("sample data"),
+        version: VersionId::parse(document["version"].as_str().expect("sample data")).expect("sample data"),
         status,
         status_changed_at: at("2026-03-04T09:00:00Z"),
         status_message: None,
@@ -40,7 +43,7 @@ pub(crate) fn version(document: &Value, status: Status, current: bool) -> Versio
 }
 
 pub(crate) fn summary(version: &Version) -> ServerSummary {
-    let document: Value = serde_json::from_str(&version.document).unwrap();
+    let document: Value = serde_json::from_str(&version.document).expect("sample data");
     let words = |list: &str, key: &str| {
         let entries = document[list].as_array().cloned().unwrap_or_default();
         entries
@@ -251,119 +254,114 @@ pub(crate) fn openapi() -> Value {
     })
 }
 
-/// One of each page: its name and the page.
-pub(crate) fn pages() -> Vec<(String, Box<dyn Page>)> {
+/// A page and the name it goes by.
+pub(crate) type Named = (String, Box<dyn Page>);
+
+fn named(name: &str, page: impl Page + 'static) -> Named {
+    (name.to_owned(), Box::new(page))
+}
+
+/// One of each page.
+pub(crate) fn pages() -> Vec<Named> {
+    [list_pages(), server_pages(), other_pages(), doc_pages()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn list_pages() -> Vec<Named> {
+    let site = site();
+    let weather = &weather_versions()[..1];
+    let rows: Vec<ServerSummary> = weather.iter().chain(&others()).map(summary).collect();
+    let bad = [summary(&hostile_version())];
+    vec![
+        named("home", HomeView::new(&site, &stats(), &rows)),
+        named("home-empty", HomeView::new(&site, &Stats::default(), &[])),
+        named("home-hostile", HomeView::new(&site, &stats(), &bad)),
+        named(
+            "search",
+            SearchView::new(&site, "tide tables", &rows, None, Some("bmV4dA")),
+        ),
+        named("search-all", SearchView::new(&site, "", &rows, None, None)),
+        named("search-empty", SearchView::new(&site, MARKUP, &[], None, None)),
+        named(
+            "search-hostile",
+            SearchView::new(&site, MARKUP, &bad, Some(MARKUP), Some(MARKUP)),
+        ),
+        named(
+            "publisher",
+            PublisherView::new(&site, "io.github.northwind", &rows[..1], None),
+        ),
+        named(
+            "publisher-hostile",
+            PublisherView::new(&site, MARKUP, &bad, Some(MARKUP)),
+        ),
+    ]
+}
+
+fn server_pages() -> Vec<Named> {
     let site = site();
     let all = weather_versions();
-    let rows: Vec<ServerSummary> = all[..1].iter().chain(&others()).map(summary).collect();
+    let listed = others();
     let bad = [hostile_version()];
-    let bad_rows = [summary(&bad[0])];
-    let finding = || FormFinding::new("error", MARKUP, HIDDEN);
-    let warning = || FormFinding::new("warning", "$schema", "an older schema");
-    let mut pages: Vec<(String, Box<dyn Page>)> = vec![
-        ("home".into(), Box::new(HomeView::new(&site, &stats(), &rows))),
-        (
-            "home-empty".into(),
-            Box::new(HomeView::new(&site, &Stats::default(), &[])),
-        ),
-        (
-            "home-hostile".into(),
-            Box::new(HomeView::new(&site, &stats(), &bad_rows)),
-        ),
-        (
-            "search".into(),
-            Box::new(SearchView::new(&site, "tide tables", &rows, None, Some("bmV4dA"))),
-        ),
-        (
-            "search-all".into(),
-            Box::new(SearchView::new(&site, "", &rows, None, None)),
-        ),
-        (
-            "search-empty".into(),
-            Box::new(SearchView::new(&site, MARKUP, &[], None, None)),
-        ),
-        (
-            "search-hostile".into(),
-            Box::new(SearchView::new(
-                &site,
-                MARKUP,
-                &bad_rows,
-                Some(MARKUP),
-                Some(MARKUP),
-            )),
-        ),
-        (
-            "server".into(),
-            Box::new(ServerView::of_server(&site, &all[0], &all)),
-        ),
-        (
-            "server-old".into(),
-            Box::new(ServerView::of_version(&site, &all[2], &all)),
-        ),
-        (
-            "server-deleted".into(),
-            Box::new(ServerView::of_version(&site, &all[1], &all)),
-        ),
-        (
-            "server-listed".into(),
-            Box::new(ServerView::of_server(&site, &others()[2], &others()[2..])),
-        ),
-        (
-            "server-hostile".into(),
-            Box::new(ServerView::of_server(&site, &bad[0], &bad).with_findings(vec![finding(), warning()])),
-        ),
-        (
-            "versions".into(),
-            Box::new(VersionsView::new(&site, &all[0].server, &all, None)),
-        ),
-        (
-            "versions-hostile".into(),
-            Box::new(VersionsView::new(&site, &bad[0].server, &bad, None)),
-        ),
-        (
-            "publisher".into(),
-            Box::new(PublisherView::new(&site, "io.github.northwind", &rows[..1], None)),
-        ),
-        (
-            "publisher-hostile".into(),
-            Box::new(PublisherView::new(&site, MARKUP, &bad_rows, Some(MARKUP))),
-        ),
-        ("stats".into(), Box::new(StatsView::new(&site, &stats()))),
-        ("status".into(), Box::new(StatusView::new(&site, instance()))),
-        (
-            "status-down".into(),
-            Box::new(StatusView::new(
-                &site,
-                InstanceStatus {
-                    ready: false,
-                    event: None,
-                    jobs_waiting: None,
-                    jobs_running: None,
-                    ..instance()
-                },
-            )),
-        ),
-        (
-            "error".into(),
-            Box::new(
-                ErrorView::new(&site, 404, "server-not-found", "no server of this name is listed")
-                    .with_hint("names are written `namespace/name`")
-                    .with_request_id("0193"),
-            ),
-        ),
-        (
-            "error-hostile".into(),
-            Box::new(ErrorView::new(&site, 400, "bad-parameter", MARKUP).with_hint(HIDDEN)),
-        ),
-        ("api".into(), Box::new(ApiView::new(&site, &openapi()))),
+    let findings = vec![
+        FormFinding::new("error", MARKUP, HIDDEN),
+        FormFinding::new("warning", "$schema", "an older schema"),
     ];
-    for doc in toolmark_frontend::docs::all() {
-        let name = if doc.slug.is_empty() {
+    vec![
+        named("server", ServerView::of_server(&site, &all[0], &all)),
+        named("server-old", ServerView::of_version(&site, &all[2], &all)),
+        named("server-deleted", ServerView::of_version(&site, &all[1], &all)),
+        named(
+            "server-listed",
+            ServerView::of_server(&site, &listed[2], &listed[2..]),
+        ),
+        named(
+            "server-hostile",
+            ServerView::of_server(&site, &bad[0], &bad).with_findings(findings),
+        ),
+        named("versions", VersionsView::new(&site, &all[0].server, &all, None)),
+        named(
+            "versions-hostile",
+            VersionsView::new(&site, &bad[0].server, &bad, None),
+        ),
+    ]
+}
+
+fn other_pages() -> Vec<Named> {
+    let site = site();
+    let down = InstanceStatus {
+        ready: false,
+        event: None,
+        jobs_waiting: None,
+        jobs_running: None,
+        ..instance()
+    };
+    let missing = ErrorView::new(&site, 404, "server-not-found", "no server of this name is listed")
+        .with_hint("names are written `namespace/name`")
+        .with_request_id("0193");
+    let hostile = ErrorView::new(&site, 400, "bad-parameter", MARKUP).with_hint(HIDDEN);
+    vec![
+        named("stats", StatsView::new(&site, &stats())),
+        named("status", StatusView::new(&site, instance())),
+        named("status-down", StatusView::new(&site, down)),
+        named("error", missing),
+        named("error-hostile", hostile),
+        named("api", ApiView::new(&site, &openapi())),
+    ]
+}
+
+fn doc_pages() -> Vec<Named> {
+    let page = |slug: &str| DocView::new(&site(), slug).expect("sample data");
+    let name = |slug: &str| {
+        if slug.is_empty() {
             "doc-index".to_owned()
         } else {
-            format!("doc-{}", doc.slug)
-        };
-        pages.push((name, Box::new(DocView::new(&site, doc.slug).unwrap())));
-    }
-    pages
+            format!("doc-{slug}")
+        }
+    };
+    toolmark_frontend::docs::all()
+        .iter()
+        .map(|doc| named(&name(doc.slug), page(doc.slug)))
+        .collect()
 }
