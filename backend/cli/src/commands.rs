@@ -1,8 +1,12 @@
 //! The commands, one file each.
 
+mod admin;
 mod config;
 mod doctor;
 mod import;
+mod migrate;
+mod status;
+mod validate;
 mod version;
 
 use anyhow::Context as _;
@@ -16,6 +20,15 @@ use crate::outcome::{Failure, Outcome};
 pub(crate) enum Command {
     /// Take over another registry, or a file
     Import(import::ImportArgs),
+    /// Check a server.json as a registry would
+    Validate(validate::ValidateArgs),
+    /// Show how a server stands, or what a registry holds
+    Status(status::StatusArgs),
+    /// Make, list and revoke tokens of publishers
+    #[command(subcommand)]
+    Admin(admin::AdminCommand),
+    /// Bring the database up to date
+    Migrate(migrate::MigrateArgs),
     /// Say what this machine lacks, and how to get it
     Doctor(doctor::DoctorArgs),
     /// Show and check the settings
@@ -29,6 +42,10 @@ pub(crate) enum Command {
 pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Import(args) => import::run(global, &args),
+        Command::Validate(args) => validate::run(global, &args),
+        Command::Status(args) => status::run(global, &args),
+        Command::Admin(command) => admin::run(global, &command),
+        Command::Migrate(args) => migrate::run(global, &args),
         Command::Doctor(args) => doctor::run(global, &args),
         Command::Config(command) => config::run(global, &command),
         Command::Version(args) => version::run(&args),

@@ -32,7 +32,7 @@ struct Cli {
 /// Options of every command; each is also a setting.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Global {
-    /// Folder of the database and of blobs [default: ./toolmark-data]
+    /// Folder of the database [default: ./toolmark-data]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
     data_dir: Option<String>,
     /// Database: a PostgreSQL URL, or `sqlite:` and a file

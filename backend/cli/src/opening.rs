@@ -12,9 +12,6 @@ use toolmark_registry::{Database, NamespacePattern, Registry, RegistrySettings, 
 use crate::outcome::Failure;
 use crate::settings::{Settings, masked_text};
 
-/// Connections that read on SQLite, all of them on PostgreSQL.
-const CONNECTIONS: u32 = 8;
-
 /// Opens the registry the settings name; makes its folder and applies missing migrations.
 pub(crate) async fn registry(settings: &Settings) -> Result<Registry, Failure> {
     let settings = registry_settings(settings)?;
@@ -34,7 +31,7 @@ pub(crate) fn registry_settings(settings: &Settings) -> Result<RegistrySettings,
     Ok(RegistrySettings {
         store: StoreSettings {
             database: database(settings)?,
-            connections: CONNECTIONS,
+            connections: settings.store.connections.get(),
         },
         dev_auth: settings.auth.dev,
         blocked_namespaces: blocked.collect::<Result<_, _>>()?,

@@ -69,6 +69,8 @@ pub const IMPORT_RETRY_WAIT_SECS: u64 = 300;
 pub const OUTBOUND_CONNECT_SECS: u64 = 10;
 /// Most redirects followed.
 pub const OUTBOUND_REDIRECTS: usize = 2;
+/// Largest answer about one version read from a registry, in bytes: a document at its limit, and what is said of it.
+pub const STATUS_ANSWER_BYTES: usize = 2 * 1024 * 1024;
 /// Most bytes an answer may unpack to for each byte received.
 pub const OUTBOUND_EXPANSION: usize = 200;
 /// Largest settings file, in bytes.

@@ -8,9 +8,10 @@ mod policy;
 mod publish;
 mod reads;
 mod settings;
-pub mod starter;
+mod starter;
 mod status;
 mod tokens;
+mod upkeep;
 
 use std::sync::Arc;
 
@@ -26,10 +27,11 @@ pub use import::{
 pub use policy::NamespacePattern;
 pub use publish::{Draft, DraftError, PublishError};
 pub use settings::{OpenError, RegistrySettings};
+pub use starter::{StarterEntry, StarterOutcome, starter_entries};
 pub use status::StatusError;
 pub use tokens::{TokenError, TokenRequest};
 pub use toolmark_store::{
-    AuditEntry, AuditOutcome, Database, Engine, MigrationState, MigrationStep, PageKey, ServerFilter,
+    AuditEntry, AuditOutcome, By, Database, Engine, MigrationState, MigrationStep, PageKey, ServerFilter,
     StatusChange, StoreError, StoreSettings, StoredToken, VersionChoice, VersionFilter,
 };
 

@@ -6,7 +6,14 @@
 use serde_json::Value;
 use toolmark_domain::document::Document;
 use toolmark_domain::name::ServerName;
+use toolmark_domain::record::Origin;
+use toolmark_domain::status::Status;
+use toolmark_domain::timestamp::Timestamp;
+use toolmark_domain::validation;
 use toolmark_domain::version::VersionId;
+use toolmark_store::{ImportRow, RowOutcome, StoreError};
+
+use crate::{Registry, policy};
 
 /// The list: an array of whole `server.json` documents, sorted by name.
 const LIST: &str = include_str!("starter.json");
@@ -19,10 +26,57 @@ pub struct StarterEntry {
     /// The `server.json`, as one line of JSON.
     pub document: String,
     pub facts: Document,
+    /// Whether the validator finds no error in it.
+    pub valid: bool,
+}
+
+/// What became of the starter list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StarterOutcome {
+    /// So many servers are listed now.
+    Listed(usize),
+    /// Something was in the store already, so nothing was added.
+    NotEmpty,
+}
+
+impl Registry {
+    /// Lists the starter entries in a store where nothing has happened yet; changes nothing in any other.
+    pub async fn fill_with_starter(&self) -> Result<StarterOutcome, StoreError> {
+        if self.head().await? > 0 {
+            return Ok(StarterOutcome::NotEmpty);
+        }
+        let now = self.now();
+        let rows: Vec<ImportRow> = starter_entries()
+            .into_iter()
+            .map(|entry| self.row(entry, now))
+            .collect();
+        let outcomes = self.store().import_batch(&rows, now, None).await?;
+        let listed = outcomes.iter().filter(|outcome| **outcome == RowOutcome::Added);
+        Ok(StarterOutcome::Listed(listed.count()))
+    }
+
+    fn row(&self, entry: StarterEntry, now: Timestamp) -> ImportRow {
+        ImportRow {
+            hidden: policy::blocked(&self.settings().blocked_namespaces, entry.server.namespace()),
+            server: entry.server,
+            version: entry.version,
+            status: Status::Active,
+            status_changed_at: now,
+            status_message: None,
+            published_at: now,
+            updated_at: now,
+            is_latest: None,
+            origin: Origin::Listed,
+            raw: entry.document.clone().into_bytes(),
+            document: entry.document,
+            valid: entry.valid,
+            facts: entry.facts,
+        }
+    }
 }
 
 /// Every entry, in the order of the list.
-pub fn entries() -> Vec<StarterEntry> {
+pub fn starter_entries() -> Vec<StarterEntry> {
     let list: Vec<Value> = serde_json::from_str(LIST).expect("the starter list is JSON; a test reads it");
     list.iter().map(entry).collect()
 }
@@ -36,20 +90,25 @@ fn entry(value: &Value) -> StarterEntry {
         version: VersionId::parse(version).expect("each version of the starter list parses; a test reads it"),
         document: value.to_string(),
         facts,
+        valid: validation::publish_issues(value).valid && validation::inspect(value).valid,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::Arc;
 
     use toolmark_domain::limits::DESCRIPTION_CHARS;
+    use toolmark_store::{Database, StoreSettings};
+
+    use crate::{RegistrySettings, SystemClock};
 
     use super::*;
 
     #[test]
     fn about_forty_servers_each_with_a_way_to_run_it() {
-        let entries = entries();
+        let entries = starter_entries();
         assert!((40..=50).contains(&entries.len()), "{}", entries.len());
         for entry in &entries {
             let ways = entry.facts.packages.len() + entry.facts.remotes.len();
@@ -63,8 +122,58 @@ mod tests {
     }
 
     #[test]
+    fn every_entry_could_be_published() {
+        for entry in starter_entries() {
+            let document: Value = serde_json::from_str(&entry.document).unwrap();
+            let found = validation::inspect(&document).issues;
+            assert!(entry.valid && found.is_empty(), "{}: {found:?}", entry.server);
+            assert!(validation::publish_issues(&document).valid, "{}", entry.server);
+            assert!(
+                entry.facts.schema.unwrap().contains("/2025-12-11/"),
+                "{}",
+                entry.server
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_list_fills_an_empty_store_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = Registry::open(
+            RegistrySettings {
+                store: StoreSettings {
+                    database: Database::Sqlite(folder.path().join("registry.db")),
+                    connections: 1,
+                },
+                dev_auth: false,
+                blocked_namespaces: Vec::new(),
+                allow_local_remotes: false,
+            },
+            Arc::new(SystemClock),
+        )
+        .await
+        .unwrap();
+        let count = starter_entries().len();
+        assert_eq!(
+            registry.fill_with_starter().await.unwrap(),
+            StarterOutcome::Listed(count)
+        );
+        assert_eq!(
+            registry.fill_with_starter().await.unwrap(),
+            StarterOutcome::NotEmpty
+        );
+        let playwright = registry
+            .current("io.github.microsoft/playwright-mcp")
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!((playwright.origin, playwright.valid), (Origin::Listed, true));
+        registry.close().await;
+    }
+
+    #[test]
     fn names_and_addresses_are_unique_and_sorted() {
-        let entries = entries();
+        let entries = starter_entries();
         let names: Vec<String> = entries
             .iter()
             .map(|entry| entry.server.as_str().to_lowercase())
@@ -81,7 +190,7 @@ mod tests {
 
     #[test]
     fn descriptions_are_one_short_line() {
-        for entry in entries() {
+        for entry in starter_entries() {
             let description = entry.facts.description.unwrap_or_default();
             let chars = description.chars().count();
             assert!(
@@ -99,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_package_is_pinned_to_the_version_of_its_entry() {
-        for entry in entries() {
+        for entry in starter_entries() {
             for package in &entry.facts.packages {
                 let pinned = match &package.version {
                     Some(version) => version == entry.version.as_str(),

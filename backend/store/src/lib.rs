@@ -25,6 +25,7 @@ mod stats;
 mod status;
 mod targets;
 mod tokens;
+mod upkeep;
 mod version_set;
 mod versions;
 mod visibility;

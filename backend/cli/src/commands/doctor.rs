@@ -5,12 +5,14 @@ mod clients;
 mod clock;
 mod run;
 mod sandbox;
+mod store;
 
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::Global;
+use crate::opening;
 use crate::outcome::{Failure, Outcome};
 use crate::output::{Format, print, print_json, table};
 
@@ -66,9 +68,11 @@ impl Check {
 }
 
 pub(crate) fn run(global: &Global, args: &DoctorArgs) -> Result<Outcome, Failure> {
-    let _loaded = global.start(Vec::new())?;
+    let loaded = global.start(Vec::new())?;
+    let settings = opening::registry_settings(&loaded.settings)?;
     let checks = super::block_on(async {
         let mut checks = vec![clock::check()];
+        checks.extend(store::checks(&settings.store).await);
         checks.push(sandbox::check().await);
         checks.extend(clients::checks().await);
         checks

@@ -41,14 +41,14 @@ settings! {
 settings! {
     /// Where the registry keeps what it knows.
     pub(crate) struct StoreSettings in "store" {
-        /// The folder of the database and of blobs, unless the settings below say otherwise.
+        /// The folder of the database, unless the setting below says otherwise.
         /// Relative to the working directory of the program.
         data_dir: String = "./toolmark-data".to_owned();
         /// The database: `sqlite:` and a file, or a PostgreSQL URL. Unset: `registry.db` in the data folder.
         /// A password is better kept in the environment, as `TOOLMARK_STORE__DATABASE_URL`.
         database_url: Option<String> = None, like "postgres://toolmark@db.example.com/toolmark";
-        /// Where blobs go: a folder, or a bucket as `s3://bucket/prefix`. Unset: `blobs` in the data folder.
-        blobs_url: Option<String> = None, like "s3://toolmark-blobs/registry";
+        /// Connections that read (SQLite), or all connections (PostgreSQL).
+        connections: NonZeroU32 = NonZeroU32::new(8).unwrap_or(NonZeroU32::MIN);
     }
 }
 
