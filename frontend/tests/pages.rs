@@ -413,3 +413,55 @@ fn markup_in_the_description_of_an_operation_is_text() {
     openapi["info"]["title"] = HIDDEN.into();
     assert!(!html(&ApiView::new(&site(), &openapi)).contains("<svg onload"));
 }
+
+fn luminance(hex: &str) -> f64 {
+    let channel = |at: usize| {
+        let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")) / 255.0;
+        if value <= 0.03928 {
+            value / 12.92
+        } else {
+            ((value + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    0.2126 * channel(0) + 0.7152 * channel(2) + 0.0722 * channel(4)
+}
+
+#[test]
+fn every_colour_of_text_can_be_read_on_every_ground_in_both_themes() {
+    let css = std::str::from_utf8(toolmark_frontend::assets::css().bytes).unwrap();
+    let role = |name: &str, theme: usize| {
+        let (_, rest) = css
+            .split_once(&format!("  --{name}: light-dark("))
+            .unwrap_or_else(|| panic!("{name}"));
+        let pair: Vec<&str> = rest.split(')').next().unwrap().split(", ").collect();
+        luminance(pair[theme].trim_start_matches('#'))
+    };
+    let inks = [
+        "ink",
+        "faint",
+        "link",
+        "accent",
+        "verified",
+        "unsigned",
+        "mismatch",
+        "invalid",
+        "unverifiable",
+        "info",
+        "low",
+        "medium",
+        "high",
+        "critical",
+    ];
+    for theme in [0, 1] {
+        for ground in ["paper", "sheet", "code"] {
+            for ink in inks {
+                let (a, b) = (role(ink, theme), role(ground, theme));
+                let contrast = (a.max(b) + 0.05) / (a.min(b) + 0.05);
+                assert!(
+                    contrast >= 4.5,
+                    "{ink} on {ground} in theme {theme}: {contrast:.2}"
+                );
+            }
+        }
+    }
+}

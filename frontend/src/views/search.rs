@@ -45,13 +45,12 @@ impl SearchView {
             None if asked => "nothing found".to_owned(),
             None => "all servers".to_owned(),
         };
-        let mut head = Head::new(site, "/search".to_owned(), title).with_twin();
+        let mut head = Head::new(site, "/search".to_owned(), title);
         head.search_box = false;
         head.indexed = !asked && cursor.is_none();
-        // The twin of this very answer; of an empty one, the bare twin, which repeats nothing.
-        if shown.is_some() {
-            head.json = Some(format!("/search.json{}", parameters(query, cursor)));
-        }
+        // The twin of this very answer; an empty one has none to link to, since the link would repeat the words.
+        let empty = asked && shown.is_none();
+        head.json = (!empty).then(|| format!("/search.json{}", parameters(query, cursor)));
         Self {
             schema: "toolmark.page.search/1",
             head,
