@@ -33,8 +33,10 @@ pub const EVENTS_PAGE_MAX: u32 = 1000;
 pub const EVENTS_WAIT_SECS: u64 = 30;
 /// Longest search text, in characters.
 pub const SEARCH_CHARS: usize = 2000;
-/// Longest accepted page cursor, in bytes.
-pub const CURSOR_BYTES: usize = 1024;
+/// Longest search text of a list, in characters: longer than any name, title and description it is compared with.
+pub const LIST_SEARCH_CHARS: usize = 200;
+/// Longest accepted page cursor, in bytes: it holds the longest filters and the longest position.
+pub const CURSOR_BYTES: usize = 6 * 1024;
 /// Longest path and query of a request, in bytes.
 pub const REQUEST_TARGET_BYTES: usize = 16 * 1024;
 /// Largest answer read from an upstream registry, per page, in bytes (100 documents at their own limit would be

@@ -1,0 +1,132 @@
+//! `GET /api/v1/openapi.json`: the description of our own API, made from the handlers.
+
+use std::sync::LazyLock;
+
+use axum::response::Response;
+use serde_json::{Value, json};
+use utoipa::OpenApi;
+
+use crate::answer;
+use crate::extract::Ask;
+use crate::problem::{Code, FieldError, OwnProblem};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Toolmark API",
+        version = "1.0.0",
+        description = "A public registry of MCP servers. Unknown parameters are refused and named; every error is an \
+            RFC 9457 problem with a stable `code`. Reads carry an ETag and cost little to repeat."
+    ),
+    paths(
+        super::list_own_servers::list_own_servers,
+        super::get_server::get_server,
+        super::list_own_versions::list_own_versions,
+        super::get_own_version::get_own_version,
+        super::get_document::get_document,
+        super::list_events::list_events,
+        super::get_stats::get_stats,
+    ),
+    components(schemas(OwnProblem, FieldError)),
+    tags(
+        (name = "servers", description = "What is recorded of servers and their versions"),
+        (name = "registry", description = "The feed of events, and counts")
+    )
+)]
+struct Description;
+
+/// The document: what the handlers say, and the answers every one of them can give.
+pub(crate) fn document() -> &'static Value {
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+        let mut document = serde_json::to_value(Description::openapi()).expect("the description is JSON");
+        document["components"]["responses"] = problems();
+        for item in document["paths"]
+            .as_object_mut()
+            .into_iter()
+            .flat_map(|paths| paths.values_mut())
+        {
+            if let Some(responses) = item.pointer_mut("/get/responses").and_then(Value::as_object_mut) {
+                share(responses);
+            }
+        }
+        document
+    });
+    &DOCUMENT
+}
+
+/// Statuses that hold for every operation, each once as a shared response.
+const SHARED: [Code; 8] = [
+    Code::InvalidParameter,
+    Code::NotFound,
+    Code::MethodNotAllowed,
+    Code::TargetTooLong,
+    Code::RateLimited,
+    Code::Internal,
+    Code::Unavailable,
+    Code::TimedOut,
+];
+
+fn problems() -> Value {
+    let problem = json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
+    let mut all = json!({});
+    for code in SHARED {
+        let mut response = json!({"description": code.title(), "content": problem});
+        if code == Code::RateLimited {
+            response["headers"] = json!({"Retry-After": {"required": true, "description": "Seconds.", "schema": {"type": "integer"}}});
+        }
+        if code == Code::MethodNotAllowed {
+            response["headers"] = json!({"Allow": {"required": true, "schema": {"type": "string"}}});
+        }
+        // A problem of the NUL check is upstream's, and so is its media type.
+        if code == Code::InvalidParameter {
+            response["description"] =
+                "A parameter that is unknown, repeated or of the wrong form; all are named".into();
+            response["content"]["application/json"] =
+                json!({"schema": {"$ref": "#/components/schemas/Problem"}});
+        }
+        all[code.as_str()] = response;
+    }
+    all
+}
+
+fn share(responses: &mut serde_json::Map<String, Value>) {
+    responses.insert(
+        "304".into(),
+        json!({"description": "Unchanged since the ETag in `If-None-Match`."}),
+    );
+    responses.insert(
+        "308".into(),
+        json!({"description": "The same thing under its canonical path.",
+            "headers": {"Location": {"required": true, "schema": {"type": "string"}}}}),
+    );
+    for code in SHARED {
+        let target = format!("#/components/responses/{}", code.as_str());
+        responses.insert(code.status().as_u16().to_string(), json!({"$ref": target}));
+    }
+}
+
+pub(crate) async fn get_own_openapi(ask: Ask) -> Response {
+    static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
+    answer::text(TEXT.as_str(), answer::JSON, ask.headers())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_names_its_errors_and_every_reference_leads_somewhere() {
+        let document = document();
+        assert_eq!(document["openapi"], "3.1.0");
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for status in ["200", "304", "308", "400", "404", "405", "429", "500", "503"] {
+                assert!(item["get"]["responses"].get(status).is_some(), "{path} {status}");
+            }
+        }
+        let text = document.to_string();
+        for target in text.split("\"$ref\":\"#").skip(1) {
+            let pointer = target.split('"').next().unwrap();
+            assert!(document.pointer(pointer).is_some(), "{pointer}");
+        }
+    }
+}

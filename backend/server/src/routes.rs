@@ -1,0 +1,167 @@
+//! Every route, in one file.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, patch, post};
+
+use crate::middleware::{around, is_official, is_version_word};
+use crate::problem::{Code, Problem};
+use crate::state::App;
+use crate::{api, ext, pages, site};
+
+/// The site, both APIs, and what is around every request.
+pub(crate) fn router(app: App) -> Router {
+    Router::new()
+        .nest("/v0", official())
+        .nest("/v0.1", official())
+        .nest("/api/v1", own())
+        .merge(unversioned())
+        .fallback(not_found)
+        .layer(from_fn_with_state(app.clone(), around))
+        .with_state(app)
+}
+
+/// The official registry's contract: another method on a known path is 404, as upstream, never 405.
+fn official() -> Router<App> {
+    Router::new()
+        .route("/servers", get(api::list_servers))
+        .route("/servers/{name}/versions", get(api::list_versions))
+        .route(
+            "/servers/{name}/versions/{version}",
+            get(api::get_version).put(api::edit_version),
+        )
+        .route(
+            "/servers/{name}/versions/{version}/status",
+            patch(api::set_status),
+        )
+        .route("/servers/{name}/status", patch(api::set_all_statuses))
+        .route("/publish", post(api::publish_server))
+        .route("/validate", post(api::validate_server))
+        .route("/auth/none", post(api::login_none))
+        .route("/health", get(api::get_health))
+        .route("/ping", get(api::ping))
+        .route("/version", get(api::get_build))
+        .method_not_allowed_fallback(not_found)
+}
+
+/// Our own API: another method on a known path is 405 and names the methods.
+fn own() -> Router<App> {
+    Router::new()
+        .route("/servers", get(ext::list_own_servers))
+        .route("/servers/{name}", get(ext::get_server))
+        .route("/servers/{name}/versions", get(ext::list_own_versions))
+        .route("/servers/{name}/versions/{version}", get(ext::get_own_version))
+        .route(
+            "/servers/{name}/versions/{version}/document",
+            get(ext::get_document),
+        )
+        .route("/events", get(ext::list_events))
+        .route("/stats", get(ext::get_stats))
+        .route("/openapi.json", get(ext::get_own_openapi))
+        .method_not_allowed_fallback(method_not_allowed)
+}
+
+fn unversioned() -> Router<App> {
+    Router::new()
+        .route("/openapi.yaml", get(api::get_openapi_yaml))
+        .route("/openapi.json", get(api::get_openapi_json))
+        .route("/health", get(api::get_health))
+        .route("/ping", get(api::ping))
+        .route("/version", get(api::get_build))
+        .route("/health/live", get(site::live))
+        .route("/health/ready", get(site::ready))
+        .route("/robots.txt", get(site::robots))
+        .route("/opensearch.xml", get(site::opensearch))
+        .route("/llms.txt", get(site::llms))
+        .route("/sitemap.xml", get(site::sitemap_index))
+        .route("/sitemap/{part}", get(site::sitemap_part))
+        .route("/.well-known/security.txt", get(site::security))
+        .route("/assets/{file}", get(site::asset))
+        .merge(pages())
+        .method_not_allowed_fallback(not_found)
+}
+
+/// Pages, each with its `.json` twin.
+fn pages() -> Router<App> {
+    Router::new()
+        .route("/", get(pages::home))
+        .route("/search", get(pages::search))
+        .route("/search.json", get(pages::search_twin))
+        .route("/s/{namespace}/{name}", get(pages::server))
+        .route("/s/{namespace}/{name}/versions", get(pages::versions))
+        .route("/s/{namespace}/{name}/versions.json", get(pages::versions_twin))
+        .route("/s/{namespace}/{name}/{version}", get(pages::version))
+        .route("/s/{namespace}/{name}/v/{version}", get(pages::version_below))
+        .route("/publishers/{namespace}", get(pages::publisher))
+        .route("/stats", get(pages::stats))
+        .route("/stats.json", get(pages::stats_twin))
+        .route("/status", get(pages::status))
+        .route("/status.json", get(pages::status_twin))
+        .route("/docs", get(pages::docs_index))
+        .route("/docs.json", get(pages::docs_index_twin))
+        .route("/docs.md", get(pages::docs_index_markdown))
+        .route("/docs/{page}", get(pages::docs))
+}
+
+async fn method_not_allowed() -> Problem {
+    Problem::new(
+        Code::MethodNotAllowed,
+        "this operation reads; ask with GET or HEAD",
+    )
+    .header(
+        http::header::ALLOW,
+        http::HeaderValue::from_static("GET, HEAD, OPTIONS"),
+    )
+}
+
+/// Words for a path nobody serves, naming the one that was probably meant.
+async fn not_found(request: Request) -> Problem {
+    let path = request.uri().path();
+    let upstream = "Endpoint not found. See /docs for the API documentation.";
+    if path.starts_with("/v0/") || path.starts_with("/v0.1/") {
+        return Problem::new(Code::RouteNotFound, upstream);
+    }
+    if is_official(path) {
+        let rest = match without_version(path) {
+            rest if rest.is_empty() => "/servers".to_owned(),
+            rest => rest,
+        };
+        let detail = format!(
+            "Endpoint not found. Did you mean '/v0.1{rest}' or '/v0{rest}'? See /docs for the API documentation."
+        );
+        return Problem::new(Code::RouteNotFound, detail);
+    }
+    if path.starts_with("/api") {
+        return Problem::new(Code::RouteNotFound, "no such operation")
+            .hint("all operations are in `/api/v1/openapi.json`");
+    }
+    Problem::new(Code::RouteNotFound, "nothing is served at this address")
+        .hint("search at `/search`; the API is described at `/docs/api`")
+}
+
+/// The path behind a leading `/vN`, or all of it.
+fn without_version(path: &str) -> String {
+    let mut segments = path.split('/').skip(1);
+    match segments.next() {
+        Some(first) if is_version_word(first) => segments.fold(String::new(), |mut rest, segment| {
+            rest.push('/');
+            rest.push_str(segment);
+            rest
+        }),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leading_version_is_replaced() {
+        assert_eq!(without_version("/servers"), "/servers");
+        assert_eq!(without_version("/v0.9/servers"), "/servers");
+        assert_eq!(without_version("/v1/servers/a/versions"), "/servers/a/versions");
+        assert_eq!(without_version("/v0"), "");
+    }
+}
