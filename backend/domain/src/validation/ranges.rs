@@ -104,7 +104,8 @@ fn is_comparator_set(text: &str) -> bool {
     let mut rest = text;
     let mut comparators = 0;
     while !rest.is_empty() {
-        if let Some(after) = COMPARATORS.iter().find_map(|sign| rest.strip_prefix(sign)) {
+        let sign = COMPARATORS.iter().find_map(|sign| rest.strip_prefix(sign));
+        if let Some(after) = sign {
             comparators += 1;
             rest = after.trim_start_matches(is_space);
         }
@@ -112,10 +113,11 @@ fn is_comparator_set(text: &str) -> bool {
             .find(|c| separator(c) || matches!(c, '<' | '>' | '^' | '~' | '='))
             .unwrap_or(rest.len());
         let (atom, after) = rest.split_at(end);
-        if !is_version(atom) && !is_partial(atom, 1) {
+        rest = after.trim_start_matches(separator);
+        let apart = rest.is_empty() || rest.len() < after.len();
+        if !is_version(atom) && !is_partial(atom, 1) || sign.is_none() && !apart {
             return false;
         }
-        rest = after.trim_start_matches(separator);
     }
     comparators > 0
 }
@@ -184,6 +186,8 @@ mod tests {
             ">",
             "=",
             "^a",
+            "2=1.2",
+            "1.0<2",
         ] {
             assert!(!looks_like_range(version), "{version}");
         }

@@ -32,10 +32,10 @@ pub(super) enum UriError {
 impl fmt::Display for UriError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Control => f.write_str("invalid control character in URL"),
+            Self::Control => f.write_str("net/url: invalid control character in URL"),
             Self::NoScheme => f.write_str("missing protocol scheme"),
             Self::ColonInFirstSegment => f.write_str("first path segment in URL cannot contain colon"),
-            Self::Userinfo => f.write_str("invalid userinfo"),
+            Self::Userinfo => f.write_str("net/url: invalid userinfo"),
             Self::IpLiteral => f.write_str("invalid IP-literal"),
             Self::NoBracket => f.write_str("missing ']' in host"),
             Self::BadAddress => f.write_str("invalid IPv6 address in host"),
@@ -293,7 +293,7 @@ mod tests {
                 "first path segment in URL cannot contain colon",
             ),
             (":x", "missing protocol scheme"),
-            ("https://a\nb", "invalid control character in URL"),
+            ("https://a\nb", "net/url: invalid control character in URL"),
             ("https://a b/", "invalid character \" \" in host name"),
             ("https://{x}/", "invalid character \"{\" in host name"),
             ("https://h/%zz", "invalid URL escape \"%zz\""),
@@ -307,7 +307,7 @@ mod tests {
             ("https://[v1.x]/", "invalid IPv6 address in host"),
             ("https://[fe80::1%25]/", "invalid IPv6 address in host"),
             ("https://x[::1]/", "invalid IP-literal"),
-            ("https://u<@h/", "invalid userinfo"),
+            ("https://u<@h/", "net/url: invalid userinfo"),
             ("https://u%2@h/", "invalid URL escape \"%2\""),
         ] {
             assert_eq!(Url::parse(text).unwrap_err().to_string(), reason, "{text}");
