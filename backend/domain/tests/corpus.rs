@@ -17,19 +17,27 @@ use toolmark_domain::validation::{
 };
 use toolmark_domain::version::{Candidate, compare, is_semver, latest};
 
-/// The text of a corpus file; without it, prints that `test` is skipped.
-fn corpus(test: &str, file: &str) -> Option<String> {
+/// The texts of corpus files; without them, prints once that `test` is skipped.
+fn corpora<const N: usize>(test: &str, files: [&str; N]) -> Option<[String; N]> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
     let folder = std::env::var_os("TOOLMARK_TEST_DATA").map_or(default.into(), PathBuf::from);
-    match std::fs::read_to_string(folder.join(file)) {
-        Ok(content) => Some(content),
-        Err(error) => {
-            // Straight to the stream, so that the line is seen of tests that pass, too.
-            use std::io::Write as _;
-            let _ = writeln!(std::io::stderr(), "skipped: {test}: {file}: {error}");
-            None
+    let mut contents = [const { String::new() }; N];
+    for (file, content) in files.iter().zip(&mut contents) {
+        match std::fs::read_to_string(folder.join(file)) {
+            Ok(found) => *content = found,
+            Err(error) => {
+                // Straight to the stream, so that the line is seen of tests that pass, too.
+                use std::io::Write as _;
+                let _ = writeln!(std::io::stderr(), "skipped: {test}: {file}: {error}");
+                return None;
+            }
         }
     }
+    Some(contents)
+}
+
+fn corpus(test: &str, file: &str) -> Option<String> {
+    corpora(test, [file]).map(|[content]| content)
 }
 
 fn rows(text: &str) -> Vec<Value> {
@@ -160,10 +168,11 @@ fn made_up_documents_get_upstreams_answers() {
 #[test]
 fn real_documents_get_upstreams_answers() {
     let name = "real_documents_get_upstreams_answers";
-    let (Some(servers), Some(results)) = (
-        corpus(name, "official-registry-servers.2025-12-12.jsonl"),
-        corpus(name, "official-validate-results.2025-12-12.jsonl"),
-    ) else {
+    let files = [
+        "official-registry-servers.2025-12-12.jsonl",
+        "official-validate-results.2025-12-12.jsonl",
+    ];
+    let Some([servers, results]) = corpora(name, files) else {
         return;
     };
     let key = |row: &Value| (row["name"].to_string(), row["version"].to_string());
@@ -375,13 +384,16 @@ fn mutations(document: &Value) -> Vec<Value> {
 #[test]
 fn schema_verdicts_equal_the_published_schemas() {
     let name = "schema_verdicts_equal_the_published_schemas";
-    let (Some(oracles), Some(servers), Some(examples), Some(vectors), Some(seed)) = (
-        oracles(name),
-        corpus(name, "official-registry-servers.2025-12-12.jsonl"),
-        corpus(name, "official-doc-examples.2026-04-25.json"),
-        corpus(name, "official-validate-vectors.jsonl"),
-        corpus(name, "legacy-seed.2025-05-16.json"),
-    ) else {
+    let files = [
+        "official-registry-servers.2025-12-12.jsonl",
+        "official-doc-examples.2026-04-25.json",
+        "official-validate-vectors.jsonl",
+        "legacy-seed.2025-05-16.json",
+    ];
+    let Some([servers, examples, vectors, seed]) = corpora(name, files) else {
+        return;
+    };
+    let Some(oracles) = oracles(name) else {
         return;
     };
     let list = |text: &str| serde_json::from_str::<Vec<Value>>(text).unwrap();
