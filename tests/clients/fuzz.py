@@ -10,6 +10,10 @@ from pathlib import Path
 from report import URL, Checks
 
 EXAMPLES = 50
+# A made-up address may be longer than a page; nobody reads it.
+LINE = 400
+# What counts as refusing bad input. The default leaves out 414, and takes a server error for a refusal.
+REFUSALS = [400, 401, 403, 404, 405, 406, 409, 413, 414, 415, 422, 429]
 OUT = Path(os.environ["TOOLMARK_TEST_OUT"])
 
 
@@ -18,7 +22,7 @@ def settings(parameters):
     lines = []
     for number, values in enumerate(parameters.values()):
         lines += [f"[dictionaries.real{number}]", f"values = {json.dumps(values)}"]
-    lines.append("[parameters]")
+    lines += ["[checks.negative_data_rejection]", f"expected-statuses = {REFUSALS}", "[parameters]"]
     for number, key in enumerate(parameters):
         lines.append(f'{json.dumps(key)} = {{ dictionary = "real{number}", probability = 0.8 }}')
     return "\n".join([*lines, ""])
@@ -36,7 +40,7 @@ def run(name, location, parameters, *options):
          "--report", "junit", "--report-junit-path", junit, *options],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=OUT,
     )
-    print(ended.stdout)
+    print("\n".join(line if len(line) <= LINE else line[:LINE] + "…" for line in ended.stdout.splitlines()))
     checks = Checks()
     if junit.exists():
         for case in tree.parse(junit).iter("testcase"):

@@ -5,4 +5,8 @@ import fuzz
 from report import URL
 
 names = sorted(corpus.by_name(corpus.valid_rows()))[::40]
-fuzz.run("own", f"{URL}/api/v1/openapi.json", {"path.name": names}, "--checks", "all")
+fuzz.run(
+    "own", f"{URL}/api/v1/openapi.json", {"path.name": names}, "--checks", "all",
+    # Names have a pattern that few made-up strings fit; this only says that making them takes longer.
+    "--suppress-health-check", "filter_too_much",
+)

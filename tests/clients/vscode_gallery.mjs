@@ -12,7 +12,8 @@ const PAGE = 50;
 
 const corpus = `${process.env.TOOLMARK_TEST_DATA}/official-registry-servers.2025-12-12.jsonl`;
 const rows = readFileSync(corpus, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
-const latest = rows.filter((row) => row._meta[OFFICIAL].isLatest && row.server.version);
+// Rows in the present shape; a few are older and are the importer's own test.
+const latest = rows.filter((row) => row._meta[OFFICIAL].isLatest && row._meta[OFFICIAL].status);
 const byName = new Map(latest.map((row) => [row.server.name, row]));
 
 // What VS Code would log is a finding here: its code swallows a failed request and shows an empty list.
@@ -67,7 +68,7 @@ await check('a row carries what the editor shows', async () => {
     const { server, _meta } = byName.get(item.name);
     assert.equal(item.description, server.description, item.name);
     assert.equal(item.isLatest, true, item.name);
-    assert.equal(item.status, _meta[OFFICIAL].status ?? 'active', item.name);
+    assert.equal(item.status, _meta[OFFICIAL].status, item.name);
     assert.equal(item.publishDate, Date.parse(_meta[OFFICIAL].publishedAt), item.name);
     assert.equal(item.repositoryUrl, server.repository?.url, item.name);
     assert.deepEqual(item.configuration.remotes?.map((remote) => remote.url), server.remotes?.map((remote) => remote.url), item.name);

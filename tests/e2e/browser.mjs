@@ -40,6 +40,8 @@ export async function open(browser, { script = true, size = WIDE } = {}) {
   page.on('console', (line) => line.type() === 'error' && page.wrong.push(`console: ${line.text()}`));
   page.on('requestfailed', (one) => page.wrong.push(`request: ${one.url()} ${one.failure()?.errorText}`));
   page.on('response', (one) => one.status() >= 400 && page.wrong.push(`answer: ${one.status()} ${one.url()}`));
+  // Each page is a first visit: no answer of an earlier one may stand for it.
+  await page.setCacheEnabled(false);
   await page.setJavaScriptEnabled(script);
   await page.setViewport(size);
   return page;

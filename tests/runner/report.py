@@ -4,6 +4,7 @@ import time
 
 # Of a failure's output this much is shown; the whole of it is in the stage's log.
 SHOWN_LINES = 80
+SHOWN_COLUMNS = 500
 
 
 def say(text):
@@ -58,7 +59,7 @@ class Report:
             if len(lines) > SHOWN_LINES:
                 say(f"    … {len(lines) - SHOWN_LINES} lines before")
             for line in lines[-SHOWN_LINES:]:
-                say(f"    {line}")
+                say(f"    {line[:SHOWN_COLUMNS]}")
         if self.times:
             say("\ntimes:")
             for name, took in self.times:

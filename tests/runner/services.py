@@ -137,7 +137,7 @@ class Services:
         common = ["--data-dir", folder / "data"]
         if database_url:
             common += ["--database-url", database_url]
-        must([program, *common, "import", "official", corpus], self.logs / f"{name}-import.log",
+        must([program, *common, "import", corpus], self.logs / f"{name}-import.log",
              IMPORT_LIMIT, env=env, cwd=folder)
         port = free_port()
         url = f"http://127.0.0.1:{port}"
