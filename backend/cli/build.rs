@@ -1,17 +1,36 @@
-//! Gives the program the commit it was built from, where that is known: a checkout of this repository with git at
+//! Gives the program the time of its build, and the commit it was built from where that is known: a checkout of this repository with git at
 //! hand, or `TOOLMARK_BUILD_COMMIT` set by whoever builds from an archive. Never fails the build.
 
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 fn main() {
     println!("cargo:rerun-if-env-changed=TOOLMARK_BUILD_COMMIT");
+    println!("cargo:rerun-if-env-changed=SOURCE_DATE_EPOCH");
     println!("cargo:rerun-if-changed=build.rs");
+    if let Some(secs) = built_at() {
+        println!("cargo:rustc-env=TOOLMARK_BUILT_AT={secs}");
+    }
     let given = std::env::var("TOOLMARK_BUILD_COMMIT")
         .ok()
         .filter(|commit| !commit.is_empty());
     if let Some(commit) = given.or_else(commit_of_the_checkout) {
         println!("cargo:rustc-env=TOOLMARK_COMMIT={commit}");
     }
+}
+
+/// Seconds since 1970; `SOURCE_DATE_EPOCH` makes two builds alike.
+fn built_at() -> Option<u64> {
+    let given = std::env::var("SOURCE_DATE_EPOCH")
+        .ok()
+        .and_then(|secs| secs.parse().ok());
+    let now = || {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .ok()
+            .map(|since| since.as_secs())
+    };
+    given.or_else(now)
 }
 
 /// The commit, unless this source merely lies inside a checkout of something else.

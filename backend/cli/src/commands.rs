@@ -5,6 +5,7 @@ mod config;
 mod doctor;
 mod import;
 mod migrate;
+mod serve;
 mod status;
 mod validate;
 mod version;
@@ -18,6 +19,8 @@ use crate::outcome::{Failure, Outcome};
 /// Every command there is.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Serve the site and the API
+    Serve(serve::ServeArgs),
     /// Take over another registry, or a file
     Import(import::ImportArgs),
     /// Check a server.json as a registry would
@@ -41,6 +44,7 @@ pub(crate) enum Command {
 /// Runs one command.
 pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure> {
     match command {
+        Command::Serve(args) => serve::run(global, &args),
         Command::Import(args) => import::run(global, &args),
         Command::Validate(args) => validate::run(global, &args),
         Command::Status(args) => status::run(global, &args),
