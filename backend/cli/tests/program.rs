@@ -1,5 +1,10 @@
 //! The built program from outside: what it prints where, and how it ends.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper that fails should end its test where it stands"
+)]
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};

@@ -92,7 +92,7 @@ fn by() -> By {
 
 async fn create(registry: &Registry, args: &CreateArgs) -> Result<Outcome, Failure> {
     let grant = |action: Action, patterns: &[String]| {
-        let patterns = patterns.to_vec().into_iter();
+        let patterns = patterns.iter().cloned();
         patterns
             .map(move |resource| Permission { action, resource })
             .collect::<Vec<_>>()

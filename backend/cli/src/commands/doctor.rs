@@ -7,6 +7,8 @@ mod run;
 mod sandbox;
 mod store;
 
+use std::fmt::Write as _;
+
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
@@ -102,7 +104,7 @@ fn text(checks: &[Check], complete: bool) -> String {
     let mut out = table(&checks.iter().map(cells).collect::<Vec<_>>());
     for check in checks {
         if let Some(hint) = &check.hint {
-            out.push_str(&format!("hint: {}: {hint}\n", check.name));
+            let _ = writeln!(out, "hint: {}: {hint}", check.name);
         }
     }
     out.push_str(if complete {

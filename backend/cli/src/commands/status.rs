@@ -4,7 +4,7 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 use serde_json::{Value, json};
 use toolmark_domain::record::{OFFICIAL_META, OWN_META, Version};
-use toolmark_registry::Registry;
+use toolmark_registry::{Database, Registry};
 use url::Url;
 
 use crate::Global;
@@ -110,26 +110,30 @@ async fn local(settings: &crate::settings::Settings, wanted: Option<(&str, &str)
     }
     let registry = opening::registry(settings).await?;
     let found = match wanted {
-        Some((name, version)) => {
-            let version = registry
-                .version(name, version, true)
-                .await
-                .map_err(Failure::unknown)?;
-            Found::version(version.as_ref().map(standing).transpose()?)
-        }
-        None => {
-            let stats = registry.stats().await.map_err(Failure::unknown)?;
-            Found::Whole(json!({
-                "registry": super::migrate::place(&store.database),
-                "version": crate::version_line(),
-                "servers": stats.servers,
-                "versions": stats.versions,
-                "head_event": stats.events,
-            }))
-        }
+        Some((name, version)) => one_of(&registry, name, version).await,
+        None => counts(&registry, &store.database).await,
     };
     registry.close().await;
-    Ok(found)
+    found
+}
+
+async fn one_of(registry: &Registry, name: &str, version: &str) -> Result<Found, Failure> {
+    let version = registry
+        .version(name, version, true)
+        .await
+        .map_err(Failure::unknown)?;
+    Ok(Found::version(version.as_ref().map(standing).transpose()?))
+}
+
+async fn counts(registry: &Registry, database: &Database) -> Result<Found, Failure> {
+    let stats = registry.stats().await.map_err(Failure::unknown)?;
+    Ok(Found::Whole(json!({
+        "registry": super::migrate::place(database),
+        "version": crate::version_line(),
+        "servers": stats.servers,
+        "versions": stats.versions,
+        "head_event": stats.events,
+    })))
 }
 
 fn standing(version: &Version) -> Result<Standing, Failure> {

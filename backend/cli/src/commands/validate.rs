@@ -1,5 +1,6 @@
 //! `toolmark validate`: the check a registry makes of a `server.json`, made here.
 
+use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -115,7 +116,7 @@ fn path_of(pointer: &str) -> String {
     for part in pointer.split('/').skip(1) {
         let part = part.replace("~1", "/").replace("~0", "~");
         if !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()) {
-            path.push_str(&format!("[{part}]"));
+            let _ = write!(path, "[{part}]");
         } else {
             if !path.is_empty() {
                 path.push('.');

@@ -84,8 +84,7 @@ fn line_in(text: &str, table: &dyn TableLike, key: &str) -> usize {
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
-    let before = text.as_bytes().get(..offset).unwrap_or_default();
-    before.iter().filter(|byte| **byte == b'\n').count() + 1
+    text.get(..offset).unwrap_or_default().matches('\n').count() + 1
 }
 
 /// A TOML value as JSON. Dates become text, which no setting takes for anything else.

@@ -63,75 +63,78 @@ fn flags_win_over_environment_over_file_over_defaults() {
     }
 }
 
+/// A settings file, the problem with it, and the hint.
+const MISTAKES: [(&str, &str, Option<&str>); 13] = [
+    (
+        "\n[server]\nlisen = \"x\"\n",
+        "t.toml:3: unknown setting `server.lisen`",
+        Some("did you mean `server.listen`?"),
+    ),
+    (
+        "[sever]\nlisten = \"x\"\n",
+        "t.toml:2: unknown setting `sever.listen`",
+        Some("did you mean `server.listen`?"),
+    ),
+    (
+        "[store]\n\nlisten = \"x\"\n",
+        "t.toml:3: unknown setting `store.listen`",
+        Some("did you mean `server.listen`?"),
+    ),
+    (
+        "listen = \"x\"\n",
+        "t.toml:1: unknown setting `listen`",
+        Some("did you mean `server.listen`?"),
+    ),
+    (
+        "server.lisen = \"x\"\n",
+        "t.toml:1: unknown setting `server.lisen`",
+        Some("did you mean `server.listen`?"),
+    ),
+    (
+        "[zzz]\n",
+        "t.toml:1: unknown setting `zzz`",
+        Some("`toolmark config show` lists every setting"),
+    ),
+    (
+        "[server]\nlisten = 80\n",
+        "t.toml:2: `server.listen` expects an IP address and a port, like 127.0.0.1:8080, found 80",
+        None,
+    ),
+    (
+        "[server]\nlisten = \"pass\"\n",
+        "t.toml:2: `server.listen` expects an IP address and a port, like 127.0.0.1:8080, found other text",
+        None,
+    ),
+    (
+        "[auth]\ndev = \"yes\"\n",
+        "t.toml:2: `auth.dev` expects true or false, found other text",
+        None,
+    ),
+    (
+        "[log]\nformat = [1]\n",
+        "t.toml:2: `log.format` expects \"text\" or \"json\", found a list",
+        None,
+    ),
+    (
+        "[server.listen]\nport = 1\n",
+        "t.toml:1: `server.listen` expects an IP address and a port, like 127.0.0.1:8080, found a table",
+        None,
+    ),
+    (
+        "server = 3\n",
+        "t.toml:1: `server` is a section, found 3",
+        Some("write its settings under one line `[server]`"),
+    ),
+    (
+        "[[server]]\nlisten = 1\n",
+        "t.toml:1: `server` is a section, found something else",
+        Some("write its settings under one line `[server]`"),
+    ),
+];
+
 #[test]
 fn a_mistake_in_the_file_is_named_with_its_line() {
-    for (text, message, hint) in [
-        (
-            "\n[server]\nlisen = \"x\"\n",
-            "t.toml:3: unknown setting `server.lisen`",
-            Some("did you mean `server.listen`?"),
-        ),
-        (
-            "[sever]\nlisten = \"x\"\n",
-            "t.toml:2: unknown setting `sever.listen`",
-            Some("did you mean `server.listen`?"),
-        ),
-        (
-            "[store]\n\nlisten = \"x\"\n",
-            "t.toml:3: unknown setting `store.listen`",
-            Some("did you mean `server.listen`?"),
-        ),
-        (
-            "listen = \"x\"\n",
-            "t.toml:1: unknown setting `listen`",
-            Some("did you mean `server.listen`?"),
-        ),
-        (
-            "server.lisen = \"x\"\n",
-            "t.toml:1: unknown setting `server.lisen`",
-            Some("did you mean `server.listen`?"),
-        ),
-        (
-            "[zzz]\n",
-            "t.toml:1: unknown setting `zzz`",
-            Some("`toolmark config show` lists every setting"),
-        ),
-        (
-            "[server]\nlisten = 80\n",
-            "t.toml:2: `server.listen` expects an IP address and a port, like 127.0.0.1:8080, found 80",
-            None,
-        ),
-        (
-            "[server]\nlisten = \"pass\"\n",
-            "t.toml:2: `server.listen` expects an IP address and a port, like 127.0.0.1:8080, found other text",
-            None,
-        ),
-        (
-            "[auth]\ndev = \"yes\"\n",
-            "t.toml:2: `auth.dev` expects true or false, found other text",
-            None,
-        ),
-        (
-            "[log]\nformat = [1]\n",
-            "t.toml:2: `log.format` expects \"text\" or \"json\", found a list",
-            None,
-        ),
-        (
-            "[server.listen]\nport = 1\n",
-            "t.toml:1: `server.listen` expects an IP address and a port, like 127.0.0.1:8080, found a table",
-            None,
-        ),
-        (
-            "server = 3\n",
-            "t.toml:1: `server` is a section, found 3",
-            Some("write its settings under one line `[server]`"),
-        ),
-        (
-            "[[server]]\nlisten = 1\n",
-            "t.toml:1: `server` is a section, found something else",
-            Some("write its settings under one line `[server]`"),
-        ),
-    ] {
+    for (text, message, hint) in MISTAKES {
         let (_folder, sources) = with_file(text);
         assert_eq!(
             problems(&sources),

@@ -18,7 +18,7 @@ pub(super) fn check() -> Check {
 fn judge(now: SystemTime, program_written: Option<SystemTime>) -> Check {
     let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let shown = Timestamp::from_micros(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX)).to_string();
-    let slack = Duration::from_secs(60);
+    let slack = Duration::from_mins(1);
     if program_written.is_some_and(|written| now + slack < written) {
         return Check::new(
             "clock",
@@ -41,7 +41,7 @@ mod tests {
         assert_eq!(judge(now, Some(now)).state, State::Ok);
         assert_eq!(judge(now, None).state, State::Ok);
         assert_eq!(
-            judge(now, Some(now + Duration::from_secs(3600))).state,
+            judge(now, Some(now + Duration::from_hours(1))).state,
             State::Missing
         );
     }
