@@ -17,8 +17,11 @@ use crate::{Actor, Registry, policy};
 /// A `server.json` that passed the gate: it can be read, and its fields have the right form.
 #[derive(Clone, Debug)]
 pub struct Draft {
+    /// As received.
     raw: Vec<u8>,
     value: Value,
+    /// As served: keys in their right spelling, empty optional fields dropped.
+    served: Value,
     server: ServerName,
     version: VersionId,
 }
@@ -52,6 +55,8 @@ pub enum PublishError {
     Invalid(Validation),
     #[error(transparent)]
     MetaTooLarge(#[from] PublisherMetaError),
+    #[error("the version is empty")]
+    EmptyVersion,
     #[error("a server named `{existing}` exists, names differ by more than case")]
     NameCase { existing: String },
     #[error("remote URL {url} is already used by server {server}")]
@@ -117,14 +122,17 @@ impl Draft {
         if !errors.is_empty() {
             return Err(DraftError::Gate(errors));
         }
-        let text = |key: &str| read.value.get(key).and_then(Value::as_str).unwrap_or_default();
-        let server = ServerName::parse(text("name"))
-            .map_err(|error| refused(&read.value, "name", error.to_string()))?;
+        // The gate takes keys in any letter case; the served form has them right.
+        let served = validation::served_form(&read.value);
+        let text = |key: &str| served.get(key).and_then(Value::as_str).unwrap_or_default();
+        let server =
+            ServerName::parse(text("name")).map_err(|error| refused(&served, "name", error.to_string()))?;
         let version = VersionId::parse(text("version"))
-            .map_err(|error| refused(&read.value, "version", error.to_string()))?;
+            .map_err(|error| refused(&served, "version", error.to_string()))?;
         Ok(Self {
             value: read.value,
             raw,
+            served,
             server,
             version,
         })
@@ -146,15 +154,14 @@ impl Draft {
     }
 
     fn new_version(&self) -> NewVersion {
-        let served = validation::served_form(&self.value);
         NewVersion {
             server: self.server.clone(),
             version: self.version.clone(),
             origin: Origin::Published,
             valid: validation::validate(&self.value).valid,
-            document: served.to_string(),
+            document: self.served.to_string(),
             raw: self.raw.clone(),
-            facts: Document::read(&served),
+            facts: Document::read(&self.served),
             hidden: false,
         }
     }
@@ -224,6 +231,10 @@ impl Registry {
             return Err(PublishError::Blocked {
                 namespace: draft.server.namespace().to_owned(),
             });
+        }
+        // The official registry's gate lets it pass and its database refuses it.
+        if draft.version.as_str().trim().is_empty() {
+            return Err(PublishError::EmptyVersion);
         }
         let found = self.publish_issues(&draft.value);
         if found.valid {

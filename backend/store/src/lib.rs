@@ -10,6 +10,7 @@ mod rows;
 
 mod audit;
 mod blobs;
+mod consistency;
 mod cursors;
 mod error;
 mod events;

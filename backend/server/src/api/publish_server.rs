@@ -32,6 +32,7 @@ pub(super) fn write_problem(error: &PublishError, action: Action) -> Problem {
         )
         .errors(issues(validation)),
         PublishError::MetaTooLarge(_)
+        | PublishError::EmptyVersion
         | PublishError::NameCase { .. }
         | PublishError::RemoteTaken { .. }
         | PublishError::TooManyVersions { .. }

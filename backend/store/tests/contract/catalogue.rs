@@ -26,6 +26,7 @@ contract! {
     a_takedown_hides_the_server_and_blanks_its_events
     the_audit_log_pages_newest_first
     counts_follow_the_catalogue
+    what_must_always_hold_is_checked
 }
 
 fn change(status: Status, message: Option<&str>) -> StatusChange {
@@ -510,4 +511,24 @@ async fn counts_follow_the_catalogue(fresh: &Fresh) {
     assert_eq!((stats.servers, stats.versions, stats.events), (2, 3, 3));
     assert_eq!(stats.by_registry_type, [("npm".to_owned(), 1)]);
     assert_eq!(stats.by_remote_transport, [("streamable-http".to_owned(), 1)]);
+}
+
+async fn what_must_always_hold_is_checked(fresh: &Fresh) {
+    let store = &fresh.store;
+    assert_eq!(store.inconsistencies().await.unwrap(), [], "an empty store");
+    publish(store, "com.example/a", "1.0.0", 1).await;
+    publish(store, "com.example/a", "1.0.1", 2).await;
+    assert_eq!(store.inconsistencies().await.unwrap(), []);
+    fresh.execute("update versions set is_latest = false").await;
+    fresh.execute("delete from events where seq = 1").await;
+    let found = store.inconsistencies().await.unwrap();
+    let names: Vec<&str> = found.iter().map(|(what, _)| *what).collect();
+    assert_eq!(
+        names,
+        [
+            "servers without exactly one latest version",
+            "versions no event tells of",
+            "numbers missing from the feed"
+        ]
+    );
 }

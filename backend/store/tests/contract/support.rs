@@ -74,6 +74,24 @@ pub(crate) async fn postgres() -> Option<Fresh> {
 }
 
 impl Fresh {
+    /// Changes the rows behind the store's back.
+    pub(crate) async fn execute(&self, statement: &'static str) {
+        match &self.settings.database {
+            Database::Sqlite(path) => {
+                let mut db = sqlx::SqliteConnection::connect(path.to_str().unwrap())
+                    .await
+                    .unwrap();
+                db.execute(statement).await.unwrap();
+                db.close().await.unwrap();
+            }
+            Database::Postgres(url) => {
+                let mut db = sqlx::PgConnection::connect(url).await.unwrap();
+                db.execute(statement).await.unwrap();
+                db.close().await.unwrap();
+            }
+        }
+    }
+
     pub(crate) async fn end(self) {
         self.store.close().await;
         if let Some((server, name)) = self.database {
