@@ -1,4 +1,6 @@
 //! Integration tests.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod import;
 mod workspace;

@@ -1,5 +1,7 @@
 //! Test support.
 
+#![expect(clippy::print_stdout, reason = "the runner reads what a test says")]
+
 pub mod data;
 pub mod fake_official;
 pub mod program;

@@ -95,7 +95,9 @@ fn junk_between_good_lines_is_named_and_skipped() {
         "\u{0}\u{1}".into(),
         document("b").to_string(),
     ];
-    lines.iter().for_each(|line| writeln!(text, "{line}").unwrap());
+    for line in &lines {
+        writeln!(text, "{line}").unwrap();
+    }
     let ended = import(folder.path(), &[&written(folder.path(), &text)]);
     assert_eq!((ended.code, counts(&ended)), (Some(0), [2, 0, 0, 6]), "{ended:?}");
     let report = ended.json();
