@@ -1,6 +1,6 @@
 //! What to paste into a client so that it starts or reaches a server: version pinned, secrets never filled in.
 //!
-//! [`launch`] decides what to run from the document; [`clients`] writes it the way each client reads it.
+//! `launch` decides what to run from the document; `clients` writes it the way each client reads it.
 
 mod clients;
 mod launch;

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from runner import clients, generated, selftest, text_rules
-from runner.cargo import Cargo
+from runner.cargo import SKIPPED, Cargo
 from runner.process import Deadline, Failed, must, run
 from runner.report import Report, say
 from runner.services import Services
@@ -191,6 +191,8 @@ class Run:
             return
         program = self.cargo.program(release=True)
         said = self.cargo.bench(self.report, TOOLMARK_TEST_PROGRAM=str(program), **self.env)
+        for match in filter(None, map(SKIPPED.search, said.splitlines())):
+            self.report.skip(f"bench::{match[1]}", match[2])
         say("\n".join(f"   {line}" for line in said.splitlines() if not line.startswith(" ")))
 
 

@@ -123,16 +123,16 @@ impl Draft {
             return Err(DraftError::Gate(errors));
         }
         // The gate takes keys in any letter case; the served form has them right.
-        let served = validation::served_form(&read.value);
-        let text = |key: &str| served.get(key).and_then(Value::as_str).unwrap_or_default();
+        let form = validation::served_form(&read.value);
+        let text = |key: &str| form.get(key).and_then(Value::as_str).unwrap_or_default();
         let server =
-            ServerName::parse(text("name")).map_err(|error| refused(&served, "name", error.to_string()))?;
+            ServerName::parse(text("name")).map_err(|error| refused(&form, "name", error.to_string()))?;
         let version = VersionId::parse(text("version"))
-            .map_err(|error| refused(&served, "version", error.to_string()))?;
+            .map_err(|error| refused(&form, "version", error.to_string()))?;
         Ok(Self {
             value: read.value,
             raw,
-            served,
+            served: form,
             server,
             version,
         })
