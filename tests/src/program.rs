@@ -1,8 +1,10 @@
 //! The built program, as its users run it.
 
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -68,4 +70,78 @@ impl From<Output> for Ended {
 /// Runs a command to its end.
 pub fn run(command: &mut Command) -> Ended {
     command.output().expect("the program starts").into()
+}
+
+/// The program serving a data folder on a free port of this machine. Killed when dropped.
+pub struct Serving {
+    child: Child,
+    /// `http://127.0.0.1:PORT`
+    pub url: String,
+}
+
+impl Serving {
+    /// Starts `serve` and waits until it answers.
+    pub fn start(data_dir: &Path, arguments: &[&str]) -> Self {
+        let listen = free_address();
+        let child = toolmark(data_dir)
+            .args(["serve", "--listen", &listen])
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let mut serving = Self {
+            child,
+            url: format!("http://{listen}"),
+        };
+        serving.wait(&listen);
+        serving
+    }
+
+    fn wait(&mut self, listen: &str) {
+        for _ in 0..600 {
+            if TcpStream::connect(listen).is_ok() {
+                return;
+            }
+            if let Ok(Some(ended)) = self.child.try_wait() {
+                panic!("the server ended before it listened: {ended}");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("the server does not listen after 30 seconds");
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// `kill -9`.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Asks it to stop; its exit code.
+    pub fn stop(&mut self) -> Option<i32> {
+        let _ = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status();
+        self.child.wait().ok().and_then(|status| status.code())
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// An address nobody listens on at this moment.
+fn free_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    listener
+        .local_addr()
+        .expect("a bound listener has an address")
+        .to_string()
 }
