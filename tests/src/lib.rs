@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "the runner reads what a test says")]
 
+pub mod app;
 pub mod data;
 pub mod fake_official;
 pub mod program;
