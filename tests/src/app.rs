@@ -15,7 +15,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use toolmark_domain::permission::{Action, Permission};
 use toolmark_registry::{
-    Database, HandClock, NamespacePattern, Registry, RegistrySettings, StoreSettings, TokenRequest,
+    Database, HandClock, ImportOptions, NamespacePattern, Registry, RegistrySettings, StoreSettings,
+    TokenRequest,
 };
 use toolmark_server::{RateLimit, ServerSettings};
 use toolmark_store::By;
@@ -314,6 +315,16 @@ impl TestApp {
                 .await
                 .expect(200);
         }
+    }
+
+    /// Takes over a file; nothing in it may be skipped.
+    pub async fn import(&self, file: &std::path::Path) {
+        let imported = self
+            .registry
+            .import_file(file, &ImportOptions::default(), &|_| {})
+            .await;
+        let report = imported.expect("the file is read and the rows are kept");
+        assert!(report.skipped.is_empty(), "{:?}", report.skipped);
     }
 
     /// Changes a status as the publisher.

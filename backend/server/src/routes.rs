@@ -13,9 +13,9 @@ use crate::{api, ext, pages, site};
 /// The site, both APIs, and what is around every request.
 pub(crate) fn router(app: App) -> Router {
     Router::new()
-        .nest("/v0", official())
-        .nest("/v0.1", official())
-        .nest("/api/v1", own())
+        .merge(official("/v0"))
+        .merge(official("/v0.1"))
+        .merge(own())
         .merge(unversioned())
         .fallback(not_found)
         .layer(from_fn_with_state(app.clone(), around))
@@ -23,42 +23,47 @@ pub(crate) fn router(app: App) -> Router {
 }
 
 /// The official registry's contract: another method on a known path is 404, as upstream, never 405.
-fn official() -> Router<App> {
+fn official(version: &str) -> Router<App> {
+    // Written out, not nested: a nested handler would see a path without its beginning.
+    let at = |path: &str| format!("{version}{path}");
     Router::new()
-        .route("/servers", get(api::list_servers))
-        .route("/servers/{name}/versions", get(api::list_versions))
+        .route(&at("/servers"), get(api::list_servers))
+        .route(&at("/servers/{name}/versions"), get(api::list_versions))
         .route(
-            "/servers/{name}/versions/{version}",
+            &at("/servers/{name}/versions/{version}"),
             get(api::get_version).put(api::edit_version),
         )
         .route(
-            "/servers/{name}/versions/{version}/status",
+            &at("/servers/{name}/versions/{version}/status"),
             patch(api::set_status),
         )
-        .route("/servers/{name}/status", patch(api::set_all_statuses))
-        .route("/publish", post(api::publish_server))
-        .route("/validate", post(api::validate_server))
-        .route("/auth/none", post(api::login_none))
-        .route("/health", get(api::get_health))
-        .route("/ping", get(api::ping))
-        .route("/version", get(api::get_build))
+        .route(&at("/servers/{name}/status"), patch(api::set_all_statuses))
+        .route(&at("/publish"), post(api::publish_server))
+        .route(&at("/validate"), post(api::validate_server))
+        .route(&at("/auth/none"), post(api::login_none))
+        .route(&at("/health"), get(api::get_health))
+        .route(&at("/ping"), get(api::ping))
+        .route(&at("/version"), get(api::get_build))
         .method_not_allowed_fallback(not_found)
 }
 
 /// Our own API: another method on a known path is 405 and names the methods.
 fn own() -> Router<App> {
     Router::new()
-        .route("/servers", get(ext::list_own_servers))
-        .route("/servers/{name}", get(ext::get_server))
-        .route("/servers/{name}/versions", get(ext::list_own_versions))
-        .route("/servers/{name}/versions/{version}", get(ext::get_own_version))
+        .route("/api/v1/servers", get(ext::list_own_servers))
+        .route("/api/v1/servers/{name}", get(ext::get_server))
+        .route("/api/v1/servers/{name}/versions", get(ext::list_own_versions))
         .route(
-            "/servers/{name}/versions/{version}/document",
+            "/api/v1/servers/{name}/versions/{version}",
+            get(ext::get_own_version),
+        )
+        .route(
+            "/api/v1/servers/{name}/versions/{version}/document",
             get(ext::get_document),
         )
-        .route("/events", get(ext::list_events))
-        .route("/stats", get(ext::get_stats))
-        .route("/openapi.json", get(ext::get_own_openapi))
+        .route("/api/v1/events", get(ext::list_events))
+        .route("/api/v1/stats", get(ext::get_stats))
+        .route("/api/v1/openapi.json", get(ext::get_own_openapi))
         .method_not_allowed_fallback(method_not_allowed)
 }
 

@@ -15,7 +15,12 @@ on_both_engines! {
 
 async fn servers_are_listed_once_filtered_and_over_pages(builder: Builder) {
     let app = builder.start().await;
-    for name in ["com.example/aa", "com.example/bb", "com.example/cc", "org.example/aa"] {
+    for name in [
+        "com.example/aa",
+        "com.example/bb",
+        "com.example/cc",
+        "org.example/aa",
+    ] {
         app.publish(name, &["1.0.0", "1.1.0"]).await;
     }
     let mut seen = Vec::new();

@@ -78,7 +78,10 @@ async fn unknown_parameters_are_named_on_our_own_routes_and_pages(builder: Build
         .get_with("/search?%3Csvg%20onload=1", &[("accept", "text/html")])
         .await
         .expect(400);
-    assert!(!hostile.text().contains("<svg"), "foreign words are escaped");
+    assert!(
+        !hostile.text().contains("<svg onload"),
+        "foreign words are escaped"
+    );
 }
 
 async fn unknown_paths_and_methods_are_404_and_name_the_right_one(builder: Builder) {
@@ -107,7 +110,6 @@ async fn unknown_paths_and_methods_are_404_and_name_the_right_one(builder: Build
         (Method::TRACE, "/v0/servers"),
         (Method::GET, "/v0/publish"),
         (Method::OPTIONS, "/v0/servers"),
-        (Method::PUT, "/health"),
     ] {
         let lost = app.send(method.clone(), path, &[], None).await.expect(404);
         assert_eq!(
