@@ -142,7 +142,7 @@ impl Builder {
             .redirect(reqwest::redirect::Policy::none())
             .no_gzip()
             .no_brotli()
-            .timeout(Duration::from_secs(60))
+            .timeout(Duration::from_mins(1))
             .build()
             .expect("a client");
         TestApp {

@@ -219,19 +219,19 @@ async fn two_thousand_versions_change_while_others_read(builder: Builder) {
     let app = builder.start().await;
     let token = app.any_token().await;
     // Taken over in one go: two thousand publishes would test something else.
-    let rows: String = (0..2_000)
+    let rows: Vec<String> = (0..2_000)
         .map(|number| {
             let server = document("com.example/weather", &format!("1.0.{number}"));
             let at = "2026-01-01T00:00:00Z";
             let official =
                 json!({"status": "active", "publishedAt": at, "updatedAt": at, "isLatest": number == 1_999});
             let meta = json!({"io.modelcontextprotocol.registry/official": official});
-            format!("{}\n", json!({"server": server, "_meta": meta}))
+            json!({"server": server, "_meta": meta}).to_string()
         })
         .collect();
     let folder = tempfile::TempDir::new().unwrap();
     let file = folder.path().join("rows.jsonl");
-    std::fs::write(&file, rows).unwrap();
+    std::fs::write(&file, rows.join("\n")).unwrap();
     app.import(&file).await;
     let change = json!({"status": "deprecated"});
     let started = Instant::now();

@@ -6,6 +6,7 @@ use toolmark_tests::app::Builder;
 
 on_both_engines! {
     servers_are_listed_once_filtered_and_over_pages
+    wrong_parameters_and_absent_things_are_named
     the_feed_is_read_from_a_number_on
     a_waiting_reader_hears_of_the_next_event
     a_waiting_reader_does_not_hold_up_the_end
@@ -52,6 +53,11 @@ async fn servers_are_listed_once_filtered_and_over_pages(builder: Builder) {
             "com.example/cc@1.1.0"
         ]
     );
+}
+
+async fn wrong_parameters_and_absent_things_are_named(builder: Builder) {
+    let app = builder.start().await;
+    app.publish("com.example/aa", &["1.0.0"]).await;
     for (query, code) in [
         ("cursor=garbage", "invalid_cursor"),
         ("cursor=v1---", "invalid_cursor"),

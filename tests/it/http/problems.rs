@@ -112,11 +112,7 @@ async fn unknown_paths_and_methods_are_404_and_name_the_right_one(builder: Build
         (Method::OPTIONS, "/v0/servers"),
     ] {
         let lost = app.send(method.clone(), path, &[], None).await.expect(404);
-        assert_eq!(
-            lost.json()["detail"],
-            upstream.replace("found. ", "found. "),
-            "{method} {path}"
-        );
+        assert_eq!(lost.json()["detail"], upstream, "{method} {path}");
     }
     let wrong = app
         .send(Method::POST, "/api/v1/servers", &[], None)
@@ -233,7 +229,7 @@ async fn long_targets_and_slow_bodies_have_their_own_status(builder: Builder) {
         "POST /v0/publish HTTP/1.1\r\nhost: x\r\ncontent-length: 1048577\r\nconnection: close\r\n\r\n";
     let answer = app.raw(announced.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
-    let many: String = (0..150).map(|number| format!("x-{number}: 1\r\n")).collect();
+    let many = "x-header: 1\r\n".repeat(150);
     let answer = app
         .raw(format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n").as_bytes())
         .await;
