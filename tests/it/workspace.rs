@@ -42,12 +42,15 @@ const ALLOWED: [(&str, &[&str]); 12] = [
 ];
 
 /// Heavy dependencies, each with the only crate that may use it.
-const OWNERS: [(&str, &str); 7] = [
+const OWNERS: [(&str, &str); 10] = [
     ("anyhow", "cli"),
     ("askama", "frontend"),
     ("axum", "server"),
     ("clap", "cli"),
     ("reqwest", "outbound"),
+    ("sigstore-trust-root", "provenance"),
+    ("sigstore-types", "provenance"),
+    ("sigstore-verify", "provenance"),
     ("sqlx", "store"),
     ("tantivy", "search"),
 ];

@@ -4,6 +4,7 @@
 //! the validator of `server.json`, statuses, events and every bound. Reading order: [`limits`], [`name`],
 //! [`version`], [`document`], [`record`], [`event`].
 
+pub mod builder;
 pub mod digest;
 pub mod document;
 pub mod event;
@@ -11,6 +12,7 @@ pub mod json;
 pub mod limits;
 pub mod name;
 pub mod permission;
+pub mod provenance;
 pub mod record;
 pub mod settings;
 pub mod status;

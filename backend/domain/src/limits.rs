@@ -93,3 +93,33 @@ pub const SHOWN_VERSIONS: usize = 100;
 pub const JSON_FINDINGS: usize = 20;
 /// Most issues named for one `server.json`; a last one says how many were left out.
 pub const VALIDATION_ISSUES: usize = 200;
+/// Largest single signature bundle, in bytes; the largest genuine one seen has about 22 kB.
+pub const BUNDLE_BYTES: usize = 1024 * 1024;
+/// Largest document of evidence (a registry's answer, lines of bundles), in bytes.
+pub const EVIDENCE_BYTES: usize = 4 * 1024 * 1024;
+/// Most attestations in one document of evidence, or found for one image.
+pub const EVIDENCE_ATTESTATIONS: usize = 64;
+/// Most transparency log entries of one bundle.
+pub const BUNDLE_LOG_ENTRIES: usize = 32;
+/// Most signed timestamps of one bundle.
+pub const BUNDLE_TIMESTAMPS: usize = 32;
+/// Most certificates in the chain of one bundle.
+pub const BUNDLE_CERTIFICATES: usize = 10;
+/// Most hashes in one inclusion proof: a tree of 64-bit size is no deeper.
+pub const BUNDLE_PROOF_HASHES: usize = 64;
+/// Most subjects of one in-toto statement.
+pub const STATEMENT_SUBJECTS: usize = 1024;
+/// Most digests of one subject of a statement.
+pub const SUBJECT_DIGESTS: usize = 32;
+/// Longest claim of a certificate or a statement that is kept and shown, in characters.
+pub const CLAIM_CHARS: usize = 500;
+/// Largest file of trusted certificates and log keys, in bytes.
+pub const TRUSTED_ROOT_BYTES: usize = 1024 * 1024;
+/// Largest list of a registry's signing keys, in bytes.
+pub const KEY_LIST_BYTES: usize = 256 * 1024;
+/// Most keys in a registry's list of signing keys.
+pub const KEY_LIST_KEYS: usize = 256;
+/// Most files in a folder of recorded registry answers.
+pub const OCI_RECORDED_FILES: usize = 512;
+/// Largest manifest or index of an image registry, in bytes.
+pub const OCI_MANIFEST_BYTES: usize = 4 * 1024 * 1024;

@@ -1,1 +1,38 @@
-//! x
+//! Evidence bytes in, verdict out: who built an artifact, from which source, by which workflow, and how far that is
+//! proved. No network and no clock: the time is an input, so that a stored verdict can be reached again.
+//!
+//! Three layers. In front a strict reader ([`evidence`], `bundle`, `statement`), in the middle the Sigstore project's
+//! own verifier (`crypto`), behind it our binding and identity policy (`binding`, `policy`). The verifier's answer
+//! alone is never a verdict. Reading order: [`checker`], `bundle`, `crypto`, `policy`.
+
+mod attestation;
+mod binding;
+mod bundle;
+mod certificate;
+pub mod checker;
+mod crypto;
+mod document;
+pub mod evidence;
+mod keys;
+mod names;
+mod oci;
+mod outcome;
+mod pep740;
+mod policy;
+mod predicate;
+mod registry_key;
+mod release;
+pub mod report;
+mod repository;
+mod roots;
+mod signature;
+mod statement;
+pub mod suite;
+
+pub use checker::{Artifact, Checker, Declared, Ecosystem, Request};
+pub use evidence::{Evidence, EvidenceFormat};
+pub use keys::{KeyList, KeyListError};
+pub use policy::{IssuerRule, POLICY, Policy};
+pub use report::{Claims, Report, Step, StepName, StepState};
+pub use repository::Repository;
+pub use roots::{RootError, TrustedRoots};
