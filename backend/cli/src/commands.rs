@@ -8,6 +8,8 @@ mod migrate;
 mod serve;
 mod status;
 mod validate;
+mod verify;
+mod verify_bundle;
 mod version;
 
 use anyhow::Context as _;
@@ -25,6 +27,10 @@ pub(crate) enum Command {
     Import(import::ImportArgs),
     /// Check a server.json as a registry would
     Validate(validate::ValidateArgs),
+    /// Check who built an artifact, from evidence on disk
+    Verify(verify::VerifyArgs),
+    /// Check one signature bundle, as the Sigstore conformance suite asks
+    VerifyBundle(verify_bundle::VerifyBundleArgs),
     /// Show how a server stands, or what a registry holds
     Status(status::StatusArgs),
     /// Make, list and revoke tokens of publishers
@@ -47,6 +53,8 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure>
         Command::Serve(args) => serve::run(global, &args),
         Command::Import(args) => import::run(global, &args),
         Command::Validate(args) => validate::run(global, &args),
+        Command::Verify(args) => verify::run(global, &args),
+        Command::VerifyBundle(args) => verify_bundle::run(&args),
         Command::Status(args) => status::run(global, &args),
         Command::Admin(command) => admin::run(global, &command),
         Command::Migrate(args) => migrate::run(global, &args),

@@ -46,6 +46,22 @@ pub(crate) fn shown(text: &str) -> String {
     out
 }
 
+/// Foreign text for a terminal: whatever is not plainly a letter, a digit, a mark of ASCII or a space is written as its
+/// code, so that nothing is hidden, reordered or obeyed.
+pub(crate) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        // Letters by their class, that show nothing.
+        let blank = matches!(c, '\u{115F}' | '\u{1160}' | '\u{3164}' | '\u{FFA0}');
+        if (c.is_alphanumeric() && !blank) || c.is_ascii_graphic() || matches!(c, ' ' | '…') {
+            out.push(c);
+        } else {
+            out.extend(c.escape_unicode());
+        }
+    }
+    out
+}
+
 /// Lines of cells with each column as wide as its widest cell; the last column is not filled up.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -67,6 +83,13 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn foreign_text_cannot_hide_or_command() {
+        assert_eq!(plain("naïve <b>x</b>…"), "naïve <b>x</b>…");
+        assert_eq!(plain("a\u{202e}b\x1b[2J\n"), "a\\u{202e}b\\u{1b}[2J\\u{a}");
+        assert_eq!(plain("\u{3164}\u{200b}"), "\\u{3164}\\u{200b}");
+    }
 
     #[test]
     fn columns_line_up() {

@@ -121,5 +121,7 @@ pub const KEY_LIST_BYTES: usize = 256 * 1024;
 pub const KEY_LIST_KEYS: usize = 256;
 /// Most files in a folder of recorded registry answers.
 pub const OCI_RECORDED_FILES: usize = 512;
+/// Most bytes of a folder of recorded registry answers.
+pub const OCI_RECORDED_BYTES: usize = 64 * 1024 * 1024;
 /// Largest manifest or index of an image registry, in bytes.
 pub const OCI_MANIFEST_BYTES: usize = 4 * 1024 * 1024;

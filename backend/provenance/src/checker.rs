@@ -1,5 +1,8 @@
 //! The whole check: evidence, artifact and declaration in, report out.
 
+use std::io::{self, Read};
+
+use sha2::{Digest as _, Sha256, Sha512};
 use toolmark_domain::provenance::{Level, Reason, Verdict, Warning};
 use toolmark_domain::timestamp::Timestamp;
 
@@ -41,6 +44,28 @@ pub struct Declared {
 pub struct Artifact {
     pub sha256: Option<[u8; 32]>,
     pub sha512: Option<[u8; 64]>,
+}
+
+impl Artifact {
+    /// Both digests of what a reader gives, to its end.
+    pub fn read(mut reader: impl Read) -> io::Result<Self> {
+        let (mut sha256, mut sha512) = (Sha256::new(), Sha512::new());
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let count = match reader.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            sha256.update(&buffer[..count]);
+            sha512.update(&buffer[..count]);
+        }
+        Ok(Self {
+            sha256: Some(sha256.finalize().into()),
+            sha512: Some(sha512.finalize().into()),
+        })
+    }
 }
 
 /// One question.
@@ -90,6 +115,16 @@ impl Checker {
             }
         }
     }
+}
+
+/// The answer where the trusted root itself cannot be used, so that nothing can be told.
+pub fn unusable_root(error: &str, at: Timestamp) -> Report {
+    let mut outcome = Outcome::new();
+    outcome.fault(
+        StepName::Certificate,
+        Fault::new(Reason::TrustedRootUnusable, error),
+    );
+    together(vec![outcome], Counting::All, at)
 }
 
 /// The verdict on all attestations together.

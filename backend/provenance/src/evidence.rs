@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde_json::Value;
+use toolmark_domain::limits::EVIDENCE_BYTES;
+
 /// A document's form, told by the caller or by looking at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvidenceFormat {
@@ -24,6 +27,32 @@ impl EvidenceFormat {
         Self::Pep740Attestation,
         Self::DsseEnvelope,
     ];
+
+    /// The form a document seems to have, by the names at its top; nothing where it has none of them.
+    pub fn guess(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes.get(..bytes.len().min(EVIDENCE_BYTES))?).ok()?;
+        let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let first = documents.next()?.ok()?;
+        let has = |name: &str| first.get(name).is_some();
+        if has("attestations") {
+            Some(Self::NpmAttestations)
+        } else if has("attestation_bundles") {
+            Some(Self::Pep740Provenance)
+        } else if has("envelope") && has("verification_material") {
+            Some(Self::Pep740Attestation)
+        } else if has("payloadType") {
+            Some(Self::DsseEnvelope)
+        } else if has("verificationMaterial") || has("mediaType") {
+            let several = documents.next().is_some();
+            Some(if several {
+                Self::BundleJsonl
+            } else {
+                Self::SigstoreBundle
+            })
+        } else {
+            None
+        }
+    }
 
     /// The name on the command line and in the database.
     pub fn as_str(self) -> &'static str {

@@ -29,7 +29,7 @@ mod signature;
 mod statement;
 pub mod suite;
 
-pub use checker::{Artifact, Checker, Declared, Ecosystem, Request};
+pub use checker::{Artifact, Checker, Declared, Ecosystem, Request, unusable_root};
 pub use evidence::{Evidence, EvidenceFormat};
 pub use keys::{KeyList, KeyListError};
 pub use policy::{IssuerRule, POLICY, Policy};

@@ -3,6 +3,8 @@
 //! Anybody who may push can add more, so one that verifies is enough. Every answer is held to its digest; one that
 //! fails is "could not tell", never "unsigned".
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 use toolmark_domain::digest::Digest;
 use toolmark_domain::limits::{OCI_MANIFEST_BYTES, OCI_RECORDED_FILES};
@@ -98,6 +100,12 @@ pub(crate) fn items(files: &[(String, Vec<u8>)], artifact: &Artifact) -> Result<
             }
         }
     }
+    // The interface and the tag that stands in for it list the same things.
+    let mut seen = BTreeSet::new();
+    items.retain(|item| match &item.value {
+        Ok(value) => seen.insert(Digest::of(value.to_string().as_bytes())),
+        Err(_) => true,
+    });
     Ok(Items {
         items,
         counting: Counting::Any,

@@ -59,6 +59,7 @@ pub(crate) struct Root {
 }
 
 /// The roots in force.
+#[derive(Default)]
 pub struct TrustedRoots {
     roots: Vec<Root>,
 }
@@ -66,7 +67,7 @@ pub struct TrustedRoots {
 impl TrustedRoots {
     /// The roots this program was built with: the public instance and GitHub's.
     pub fn pinned() -> Result<Self, RootError> {
-        let mut roots = Self { roots: Vec::new() };
+        let mut roots = Self::default();
         roots.add("public-good", PUBLIC_GOOD)?;
         roots.add("github", GITHUB)?;
         Ok(roots)
@@ -74,7 +75,7 @@ impl TrustedRoots {
 
     /// Only the given root.
     pub fn only(name: &str, json: &[u8]) -> Result<Self, RootError> {
-        let mut roots = Self { roots: Vec::new() };
+        let mut roots = Self::default();
         roots.add(name, json)?;
         Ok(roots)
     }

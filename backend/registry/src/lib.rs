@@ -30,6 +30,8 @@ pub use settings::{OpenError, RegistrySettings};
 pub use starter::{StarterEntry, StarterOutcome, starter_entries};
 pub use status::StatusError;
 pub use tokens::{TokenError, TokenRequest};
+/// The check of evidence, for commands that need no registry to run.
+pub use toolmark_provenance as provenance;
 pub use toolmark_store::{
     AuditEntry, AuditOutcome, By, Database, Engine, MigrationState, MigrationStep, PageKey, ServerFilter,
     StatusChange, StoreError, StoreSettings, StoredToken, VersionChoice, VersionFilter,

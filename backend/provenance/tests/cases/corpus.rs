@@ -2,7 +2,7 @@
 use crate::support::{Data, digests, text};
 use serde_json::Value;
 use toolmark_domain::builder::{Known, Release};
-use toolmark_domain::provenance::Verdict;
+use toolmark_domain::provenance::{Level, Verdict};
 use toolmark_provenance::suite::{SuiteArtifact, SuiteRoot, SuiteSigner, verify_bundle};
 use toolmark_provenance::{
     Artifact, Checker, Declared, Ecosystem, Evidence, EvidenceFormat, KeyList, Policy, Report, Request,
@@ -48,20 +48,16 @@ fn artifact(case: &Value) -> Artifact {
 
 fn check(data: &Data, case: &Value) -> Report {
     let (format, bytes, recorded);
-    let evidence = match text(case, "dir") {
-        Some(folder) => {
-            recorded = data.folder(folder);
-            Evidence::OciRecorded(&recorded)
-        }
-        None => {
-            let file = text(case, "bundle");
-            let file = file.unwrap_or_else(|| case["files"][0].as_str().unwrap());
-            bytes = data.bytes(file);
-            format = text(case, "format").unwrap().parse::<EvidenceFormat>().unwrap();
-            Evidence::Document {
-                format,
-                bytes: &bytes,
-            }
+    let evidence = if let Some(folder) = text(case, "dir") {
+        recorded = data.folder(folder);
+        Evidence::OciRecorded(&recorded)
+    } else {
+        let file = text(case, "bundle").unwrap_or_else(|| case["files"][0].as_str().unwrap());
+        bytes = data.bytes(file);
+        format = text(case, "format").unwrap().parse().unwrap();
+        Evidence::Document {
+            format,
+            bytes: &bytes,
         }
     };
     checker(data, case).check(&Request {
@@ -87,7 +83,7 @@ fn wrong(case: &Value, report: &Report) -> Option<String> {
     let reason = wanted.is_empty() == reasons.is_empty()
         && (wanted.is_empty() || reasons.iter().any(|reason| wanted.contains(reason)));
     let warned = words(&expect["warnings"]).iter().all(|w| warnings.contains(w));
-    let level = text(expect, "level").is_none_or(|level| report.level.map(|l| l.as_str()) == Some(level));
+    let level = text(expect, "level").is_none_or(|level| report.level.map(Level::as_str) == Some(level));
     (!(verdict && reason && warned && level)).then(|| {
         format!(
             "{}: expected {expect}, got {} {:?} {reasons:?} {warnings:?}\n  {:?}",
