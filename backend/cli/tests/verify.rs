@@ -154,9 +154,9 @@ fn the_text_names_each_step_and_what_differs() {
     for words in [
         "mismatch: the evidence is genuine",
         "source_repository_mismatch",
-        "  FAIL      source is the declared one",
+        "  FAIL  source is the declared one",
         "built from `https://github.com/acme/weather-mcp`, declared is `https://github.com/acme/other`",
-        "  pass      signature",
+        "  pass  signature",
     ] {
         assert!(stdout.contains(words), "`{words}` is not in\n{stdout}");
     }
