@@ -32,7 +32,7 @@ pub fn segment(text: &str) -> String {
 
 /// `/s/{namespace}/{name}`.
 pub fn server(name: &ServerName) -> String {
-    format!("/s/{name}")
+    format!("/s/{}/{}", segment(name.namespace()), segment(name.local()))
 }
 
 /// `/publishers/{namespace}`.

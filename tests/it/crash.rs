@@ -119,6 +119,7 @@ async fn every_acknowledged_publish_survives_kill_9() {
     let token = made.json()["token"].as_str().unwrap().to_owned();
     let acknowledged: Acknowledged = Arc::default();
     for round in 0..runs() {
+        let before = acknowledged.lock().unwrap().len();
         let mut server = Serving::start(folder.path(), &[]);
         let mut publishers = tokio::task::JoinSet::new();
         for publisher_number in 0..PUBLISHERS {
@@ -130,9 +131,17 @@ async fn every_acknowledged_publish_survives_kill_9() {
                 Arc::clone(&acknowledged),
             ));
         }
-        // Another point of time each round, without a random number: a golden-ratio walk over 5 to 205 ms.
-        let at = Duration::from_micros(5_000 + round * 123_607 % 200_000);
-        tokio::time::sleep(at).await;
+        // Another point each round: after 0 to 6 acknowledged writes, and 0 to 20 ms more on a golden-ratio walk.
+        let wanted = before + usize::try_from(round % 7).unwrap();
+        let patience = Instant::now();
+        while acknowledged.lock().unwrap().len() < wanted {
+            assert!(
+                patience.elapsed() < Duration::from_mins(1),
+                "nothing is acknowledged any more"
+            );
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(Duration::from_micros(round * 12_361 % 20_000)).await;
         server.kill();
         while let Some(done) = publishers.join_next().await {
             done.unwrap();

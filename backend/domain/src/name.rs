@@ -6,8 +6,9 @@ use serde::{Serialize, Serializer};
 
 use crate::limits::SERVER_NAME_CHARS;
 
-/// A server's name as the HTTP gate of the official registry accepts it: `^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`, 3 to 200
-/// characters. The stricter rules of publishing are the validator's.
+/// A server's name: a namespace of `[a-zA-Z0-9.-]` and a local name of `[a-zA-Z0-9._-]`, 3 to 200 characters. The
+/// official registry serves a few names with further slashes, from before its gate refused them; they are kept as they
+/// are. The stricter rules of publishing are the validator's.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerName(Box<str>);
 
@@ -25,9 +26,10 @@ impl ServerName {
         let name_ok = |b: u8| namespace_ok(b) || b == b'_';
         let ok = (least..=most).contains(&text.len())
             && !namespace.is_empty()
-            && !name.is_empty()
             && namespace.bytes().all(namespace_ok)
-            && name.bytes().all(name_ok);
+            && name
+                .split('/')
+                .all(|part| !part.is_empty() && part.bytes().all(name_ok));
         if ok { Ok(Self(text.into())) } else { Err(NameError) }
     }
 
@@ -41,7 +43,7 @@ impl ServerName {
         self.0.split_once('/').map_or("", |(namespace, _)| namespace)
     }
 
-    /// The part after the slash.
+    /// The part after the first slash.
     pub fn local(&self) -> &str {
         self.0.split_once('/').map_or("", |(_, local)| local)
     }
@@ -75,13 +77,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_the_gate_and_no_others_parse() {
+    fn names_of_the_gate_parse_and_those_with_more_slashes() {
         for good in [
             "a/b",
             "aa/bb",
             "io.github.Foo/bar_baz",
             "com.example/server.json",
             "-a/-b",
+            "a/b/c",
         ] {
             assert!(ServerName::parse(good).is_ok(), "{good}");
         }
@@ -91,7 +94,8 @@ mod tests {
             "a",
             "a/",
             "/b",
-            "a/b/c",
+            "a/b/",
+            "a//b",
             "a b/c",
             "a_b/c",
             "é/b",

@@ -34,6 +34,9 @@ pub(crate) struct ImportArgs {
     /// The word `official`, or a file: a server.json, JSON lines of `{server, _meta}`, a list answer, an array
     #[arg(value_name = "official|FILE")]
     source: PathBuf,
+    /// After `official`: a file of what the official registry holds, read in its place
+    #[arg(value_name = "FILE", conflicts_with = "base_url")]
+    file: Option<PathBuf>,
     /// The registry to read instead of the one in the settings; with `official` only
     #[arg(long, value_name = "URL")]
     base_url: Option<Url>,
@@ -46,7 +49,13 @@ pub(crate) struct ImportArgs {
 }
 
 pub(crate) fn run(global: &Global, args: &ImportArgs) -> Result<Outcome, Failure> {
-    let official = args.source == Path::new(OFFICIAL);
+    let named_official = args.source == Path::new(OFFICIAL);
+    if args.file.is_some() && !named_official {
+        return Err(Failure::unreadable(anyhow!(
+            "one file at a time, or `official` and a file"
+        )));
+    }
+    let official = named_official && args.file.is_none();
     if args.base_url.is_some() && !official {
         let error = anyhow!("`--base-url` goes with `import official`, not with a file");
         return Err(Failure::unreadable(error));
@@ -69,7 +78,8 @@ pub(crate) fn run(global: &Global, args: &ImportArgs) -> Result<Outcome, Failure
                 .import_official(&client, &settings.import.base_url, &options, &progress)
                 .await
         } else {
-            registry.import_file(&args.source, &options, &progress).await
+            let file = args.file.as_ref().unwrap_or(&args.source);
+            registry.import_file(file, &options, &progress).await
         };
         bar.finish_and_clear();
         registry.close().await;

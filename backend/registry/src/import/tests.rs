@@ -126,7 +126,7 @@ fn what_cannot_be_kept_is_refused_with_its_reason() {
         ("{}".to_owned(), Reason::NoName),
         (r#"{"name":7,"version":"1"}"#.to_owned(), Reason::NoName),
         (r#"{"name":"com.example/a"}"#.to_owned(), Reason::NoVersion),
-        (r#"{"name":"a/b/c","version":"1"}"#.to_owned(), Reason::BadName),
+        (r#"{"name":"a/b//c","version":"1"}"#.to_owned(), Reason::BadName),
         (
             r#"{"name":"com.example/a\u0000","version":"1"}"#.to_owned(),
             Reason::BadName,
