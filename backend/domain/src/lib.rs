@@ -5,15 +5,20 @@
 //! [`version`], [`document`], [`record`], [`event`].
 
 pub mod builder;
+pub mod diff;
 pub mod digest;
 pub mod document;
 pub mod event;
+pub mod finding;
 pub mod json;
 pub mod limits;
+pub mod manifest;
 pub mod name;
 pub mod permission;
 pub mod provenance;
 pub mod record;
+pub mod rules;
+pub mod scan;
 pub mod settings;
 pub mod status;
 pub mod timestamp;

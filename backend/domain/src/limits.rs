@@ -5,6 +5,16 @@
 
 /// Largest accepted `server.json`, in bytes (1 MiB), as upstream.
 pub const SERVER_JSON_BYTES: usize = 1024 * 1024;
+/// Largest manifest, in bytes (8 MiB).
+pub const MANIFEST_BYTES: usize = 8 * 1024 * 1024;
+/// Most entries of one list of a manifest (tools, prompts, resources, templates).
+pub const MANIFEST_ITEMS: usize = 2000;
+/// Longest string that rules look into, in bytes; of a longer one the head is read and the rest is named.
+pub const RULE_TEXT_BYTES: usize = 100_000;
+/// Most findings named for one manifest or one step; a last one says how many were left out.
+pub const FINDINGS: usize = 2000;
+/// Longest text of one side of a finding, in characters.
+pub const FINDING_TEXT_CHARS: usize = 600;
 /// Deepest nesting of arrays and objects in any JSON we read.
 pub const JSON_DEPTH: usize = 64;
 /// Time a client has to send a request body, in seconds.
