@@ -48,6 +48,7 @@ async fn held(data_dir: &Path, fake: &FakeOfficial) -> Held {
         include_deleted: true,
         ..VersionFilter::default()
     };
+    assert_eq!(store.inconsistencies().await.unwrap(), []);
     let mut versions: Vec<Version> = Vec::new();
     loop {
         let after = versions.last().map(|version| PageKey {

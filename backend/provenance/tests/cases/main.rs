@@ -1,5 +1,10 @@
 //! The verifier against the corpus of evidence, against attacks minted here, and against noise.
 #![expect(clippy::unwrap_used, reason = "a step that fails fails its test")]
 
+mod answers;
+mod attacks;
 mod corpus;
+mod mint;
+mod readers;
 mod support;
+mod tampered;

@@ -147,34 +147,37 @@ fn read_document(
         return Err(Refusal::new(Reason::NotAServer, "`server` is no object"));
     }
     refuse_two_names(&read.findings)?;
+    // Upstream takes keys in any letter case; the served form has them right.
     let is_old = old::is_old(document);
-    let name =
-        text(document, "name").ok_or_else(|| Refusal::new(Reason::NoName, "`name` is missing or no text"))?;
-    let version = text(document, "version")
-        .or_else(|| old::version_detail(document).0)
-        .ok_or_else(|| Refusal::new(Reason::NoVersion, "`version` is missing or no text"))?;
+    let shown = if is_old {
+        served::form(&old::modern(document))
+    } else {
+        served::form(document)
+    };
+    let missing = |reason, key: &str| Refusal::new(reason, format!("`{key}` is missing or no text"));
+    let name = text(&shown, "name").ok_or_else(|| missing(Reason::NoName, "name"))?;
+    let version = text(&shown, "version").ok_or_else(|| missing(Reason::NoVersion, "version"))?;
     let server = ServerName::parse(name).map_err(|error| Refusal::new(Reason::BadName, error.to_string()))?;
     let version =
         VersionId::parse(version).map_err(|error| Refusal::new(Reason::BadVersion, error.to_string()))?;
     let meta = read_meta(document, meta, old_meta)?;
     let ambiguous = !read.findings.is_empty();
-    let modern = is_old.then(|| old::modern(document));
-    let shown = modern.as_ref().unwrap_or(document);
     Ok(Row {
         server,
         version,
         meta,
-        document: served::text(shown, raw, is_old || ambiguous),
+        document: served::text(&shown, document, raw, is_old || ambiguous),
         raw: raw.to_vec(),
         valid: !ambiguous && served::is_valid(document),
-        facts: Document::read(shown),
+        facts: Document::read(&shown),
     })
 }
 
 /// Which of two names would be meant is not ours to choose; other keys given twice make the document invalid only.
 fn refuse_two_names(findings: &[Finding]) -> Result<(), Refusal> {
     let twice = findings.iter().find(|finding| {
-        matches!(finding, Finding::DuplicateKey { pointer } if matches!(pointer.as_str(), "/name" | "/version"))
+        matches!(finding, Finding::DuplicateKey { pointer }
+            if pointer.eq_ignore_ascii_case("/name") || pointer.eq_ignore_ascii_case("/version"))
     });
     twice.map_or(Ok(()), |finding| {
         Err(Refusal::new(Reason::DuplicateKeys, finding.to_string()))

@@ -3,11 +3,15 @@
 use serde_json::Value;
 use toolmark_domain::validation;
 
-/// The text served for `document`. Where nothing has to change it is `raw` itself without the white space between its
-/// tokens, so that numbers and escapes stay as they were written.
-pub(super) fn text(document: &Value, raw: &[u8], must_rewrite: bool) -> String {
-    let served = validation::served_form(document);
-    if must_rewrite || served != *document {
+/// The document as it is served.
+pub(super) fn form(document: &Value) -> Value {
+    validation::served_form(document)
+}
+
+/// The text of the served form. Where it is the document as received it is `raw` itself without the white space
+/// between its tokens, so that numbers and escapes stay as they were written.
+pub(super) fn text(served: &Value, document: &Value, raw: &[u8], must_rewrite: bool) -> String {
+    if must_rewrite || served != document {
         return served.to_string();
     }
     compact(raw).unwrap_or_else(|| served.to_string())

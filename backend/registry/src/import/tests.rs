@@ -192,6 +192,23 @@ fn other_doubtful_keys_are_kept_and_marked() {
 }
 
 #[test]
+fn keys_in_another_letter_case_are_read_as_they_are_served() {
+    let read = one(
+        r#"{"Name":"com.example/a","VERSION":"1.0.0","Remotes":[{"type":"sse","url":"https://a.example"}]}"#,
+    );
+    let read = read.unwrap();
+    assert_eq!(
+        (read.server.as_str(), read.version.as_str()),
+        ("com.example/a", "1.0.0")
+    );
+    assert_eq!(read.facts.remotes.len(), 1);
+    assert!(
+        read.document
+            .starts_with(r#"{"name":"com.example/a","version":"1.0.0","remotes":"#)
+    );
+}
+
+#[test]
 fn a_list_answer_gives_its_rows_and_lists_do_not_nest() {
     let inner = json!({"name": "com.example/a", "version": "1.0.0"});
     let list = json!({"servers": [{"server": inner}, inner, 7, {"servers": [inner]}], "metadata": {}});
