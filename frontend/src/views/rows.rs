@@ -35,6 +35,14 @@ impl Moment {
     }
 }
 
+/// What the time of publication of a version is the time of: for our own listing it is not its publisher's act.
+pub(crate) fn dated(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Published | Origin::Imported => "Published",
+        Origin::Listed => "Listed here",
+    }
+}
+
 /// Who vouches that a version is listed, in one sentence.
 pub fn vouched(origin: Origin) -> &'static str {
     match origin {

@@ -10,7 +10,7 @@ use toolmark_domain::record::{Origin, Version};
 use toolmark_domain::status::Status;
 use toolmark_domain::version::is_prerelease;
 
-use super::rows::{newest_first, vouched};
+use super::rows::{dated, newest_first, vouched};
 use super::targets::{count, shown};
 use super::{Head, Moment, PackageRow, RemoteRow, Site, VersionRow};
 use crate::foreign::{Excerpt, Foreign};
@@ -86,6 +86,8 @@ pub struct ServerView {
     pub current: bool,
     pub origin: Origin,
     pub vouched: &'static str,
+    /// What `published_at` is the time of.
+    pub dated: &'static str,
     pub status: StatusLine,
     pub published_at: Moment,
     pub updated_at: Moment,
@@ -161,6 +163,7 @@ impl ServerView {
             current: version.is_current,
             origin: version.origin,
             vouched: vouched(version.origin),
+            dated: dated(version.origin),
             status: StatusLine {
                 status: version.status,
                 changed_at: Moment(version.status_changed_at),
