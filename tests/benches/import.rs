@@ -4,14 +4,12 @@
 #![expect(clippy::print_stdout, reason = "its output is its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use toolmark_tests::data::{OFFICIAL, corpus};
+use toolmark_tests::data::{OFFICIAL, corpus, many_versions};
 use toolmark_tests::program::{self, toolmark};
 
 const VERSIONS: usize = 100_000;
@@ -24,7 +22,7 @@ fn main() -> ExitCode {
     };
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("versions.jsonl");
-    let bytes = write_versions(&file, &input);
+    let bytes = many_versions(&file, &input, VERSIONS);
     println!(
         "input: {VERSIONS} versions, {} MB, program {}",
         bytes / 1_000_000,
@@ -48,33 +46,6 @@ fn main() -> ExitCode {
 
 fn word(kept: bool) -> &'static str {
     if kept { "kept" } else { "broken" }
-}
-
-/// The corpus again and again, each time under other names, until there are enough versions.
-fn write_versions(corpus: &Path, input: &Path) -> u64 {
-    let text = std::fs::read_to_string(corpus).unwrap();
-    let rows: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let rows: Vec<&Value> = rows.iter().filter(|row| is_plain(row)).collect();
-    let mut out = BufWriter::new(File::create(input).unwrap());
-    for number in 0..VERSIONS {
-        let mut row = rows[number % rows.len()].clone();
-        let round = number / rows.len();
-        let name = row["server"]["name"].as_str().unwrap();
-        row["server"]["name"] = format!("{name}-{round}").into();
-        serde_json::to_writer(&mut out, &row).unwrap();
-        out.write_all(b"\n").unwrap();
-    }
-    out.into_inner().unwrap().metadata().unwrap().len()
-}
-
-/// A name with one slash: one row of the corpus has two and would be skipped.
-fn is_plain(row: &Value) -> bool {
-    row["server"]["name"]
-        .as_str()
-        .is_some_and(|name| name.matches('/').count() == 1)
 }
 
 struct Figures {

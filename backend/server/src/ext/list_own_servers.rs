@@ -29,7 +29,7 @@ const CURSOR: &str = "s1";
         ("kind" = Option<String>, Query, max_length = 40, pattern = r"^[^\u0000]*$",
             description = "`npm`, `pypi`, `oci`, …, or `remote`: the current version has such a target."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Most servers of the page; 30 unless given."),
-        ("cursor" = Option<String>, Query, max_length = 2000, pattern = r"^s1(-([0-9a-f]{2})*){4}$",
+        ("cursor" = Option<String>, Query, max_length = 6144, pattern = r"^s1(-([0-9a-f]{2})*){4}$",
             description = "`next_cursor` of the page before. It carries the filters; what is given beside it counts."),
     ),
     responses((status = 200, body = ServerPage, description = "A page."))

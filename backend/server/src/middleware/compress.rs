@@ -69,7 +69,7 @@ pub(crate) async fn response(response: Response) -> Response {
 /// The headers of a gzip body.
 pub(crate) fn mark(headers: &mut HeaderMap) {
     headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
 }
 
 fn is_text(headers: &HeaderMap) -> bool {
