@@ -79,7 +79,7 @@ impl Default for ServerSettings {
             trusted_proxies: Vec::new(),
             github_client_id: None,
             security_contact: None,
-            list_cache_bytes: 48 * 1024 * 1024,
+            list_cache_bytes: 32 * 1024 * 1024,
             connections: 4096,
             head_read: Duration::from_secs(30),
             body_read: Duration::from_secs(BODY_READ_SECS),
