@@ -91,7 +91,7 @@ fn rows(input: &Path) -> Vec<(String, String)> {
 /// Each row once, neighbours far apart: no request is helped by the one before.
 fn shuffled(rows: &[(String, String)]) -> impl Iterator<Item = &(String, String)> {
     // A step without a common divisor meets every row.
-    let step = (40_009..).find(|step| gcd(*step, rows.len()) == 1).unwrap();
+    let step = (40_009..50_000).find(|step| gcd(*step, rows.len()) == 1).unwrap();
     (0..rows.len()).map(move |index| &rows[index * step % rows.len()])
 }
 
@@ -135,9 +135,10 @@ fn load(folder: &Path, url: &str, what: &str, targets: &[String]) -> Figures {
     std::fs::write(&list, targets.join("\n")).unwrap();
     let lua = format!(
         "local asked = {{}}\n\
-         for target in io.lines({list:?}) do asked[#asked + 1] = target end\n\
+         for target in io.lines(\"{}\") do asked[#asked + 1] = target end\n\
          local at = 0\n\
-         request = function() at = at % #asked + 1; return wrk.format(\"GET\", asked[at]) end\n"
+         request = function() at = at % #asked + 1; return wrk.format(\"GET\", asked[at]) end\n",
+        list.display()
     );
     std::fs::write(&script, lua).unwrap();
     let mut wrk = Command::new("wrk");
