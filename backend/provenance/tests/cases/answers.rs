@@ -326,3 +326,45 @@ fn row_20_only_a_stranger_signed() {
     ]);
     refused(&report, Verdict::Mismatch, Reason::SourceRepositoryMismatch);
 }
+
+#[test]
+fn row_27_an_old_signature_moved_to_the_tag_of_another_image() {
+    let image = Image::new();
+    let signed = |about: &[u8], kind: &str| {
+        let payload = json!({"critical": {"identity": {"docker-reference": "any"},
+            "image": {"docker-manifest-digest": digest(about)}, "type": kind}, "optional": null});
+        let payload = payload.to_string().into_bytes();
+        let annotations = image.instance.cosign(&Leaf::default(), &payload);
+        let manifest = json!({"schemaVersion": 2, "layers": [{
+            "mediaType": "application/vnd.dev.cosign.simplesigning.v1+json",
+            "digest": digest(&payload), "annotations": annotations}]});
+        let tag = image.tag(".sig");
+        image.check(&[
+            (&tag, manifest.to_string().into_bytes()),
+            ("blob-1.json", payload),
+        ])
+    };
+    let kind = "cosign container image signature";
+    let report = signed(&image.image, kind);
+    assert_eq!(
+        (report.verdict, report.level),
+        (Verdict::Verified, Some(Level::Signature)),
+        "{:?} {:?}",
+        report.reasons,
+        report.steps
+    );
+    assert_eq!(
+        report.warnings,
+        [Warning::PromiseOnlyLogEvidence, Warning::SignatureOnly]
+    );
+    refused(
+        &signed(b"another image", kind),
+        Verdict::Mismatch,
+        Reason::DigestMismatch,
+    );
+    refused(
+        &signed(&image.image, "something else"),
+        Verdict::Invalid,
+        Reason::MalformedStatement,
+    );
+}

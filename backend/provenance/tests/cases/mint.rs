@@ -409,7 +409,34 @@ impl Instance {
             "envelopeHash": {"algorithm": "sha256", "value": digest},
             "payloadHash": {"algorithm": "sha256", "value": digest},
             "signatures": [{"signature": base64(signature), "verifier": base64(pem.as_bytes())}]}});
-        let body = serde_json_canonicalizer::to_vec(&body).unwrap();
+        self.logged("dsse", &body)
+    }
+
+    /// The annotations of cosign's first form, over a payload: signature, certificate and the log's promise.
+    pub(crate) fn cosign(&self, leaf: &Leaf, payload: &[u8]) -> Value {
+        let key = KeyPair::generate_ecdsa_p256().unwrap();
+        let certificate = self.certificate(leaf, &key);
+        let pem = sigstore_types::DerCertificate::new(certificate).to_pem();
+        let signature = base64(&sign(&key, payload));
+        let body = json!({"apiVersion": "0.0.1", "kind": "hashedrekord", "spec": {
+            "data": {"hash": {"algorithm": "sha256", "value": hex::encode(sha256(payload))}},
+            "signature": {"content": signature, "publicKey": {"content": base64(pem.as_bytes())}}}});
+        let entry = self.logged("hashedrekord", &body);
+        let number = |name: &str| entry[name].as_str().unwrap().parse::<i64>().unwrap();
+        let log = json!({
+            "SignedEntryTimestamp": entry["inclusionPromise"]["signedEntryTimestamp"],
+            "Payload": {"body": entry["canonicalizedBody"], "integratedTime": number("integratedTime"),
+                "logIndex": number("logIndex"), "logID": hex::encode(sha256(&spki(&self.log)))},
+        });
+        json!({
+            "dev.cosignproject.cosign/signature": signature,
+            "dev.sigstore.cosign/certificate": pem,
+            "dev.sigstore.cosign/bundle": log.to_string(),
+        })
+    }
+
+    fn logged(&self, kind: &str, body: &Value) -> Value {
+        let body = serde_json_canonicalizer::to_vec(body).unwrap();
         let id = sha256(&spki(&self.log));
         let (at, index) = (BEGIN + 20, 100_001);
         let promise = json!({"body": base64(&body), "integratedTime": at, "logIndex": index,
@@ -423,7 +450,7 @@ impl Instance {
         let checkpoint = format!("{note}\n\u{2014} {LOG_NAME} {}\n", base64(&signed));
         json!({
             "logIndex": index.to_string(), "logId": {"keyId": base64(&id)},
-            "kindVersion": {"kind": "dsse", "version": "0.0.1"}, "integratedTime": at.to_string(),
+            "kindVersion": {"kind": kind, "version": "0.0.1"}, "integratedTime": at.to_string(),
             "inclusionPromise": {"signedEntryTimestamp": base64(&promise)},
             "inclusionProof": {"logIndex": "1", "rootHash": base64(&root), "treeSize": "2",
                 "hashes": [base64(&other)], "checkpoint": {"envelope": checkpoint}},
