@@ -213,7 +213,9 @@ fn signed_by_certificate(
             "the certificate cannot be read",
         )
     })?;
-    let Some((root, instance)) = context.checker.roots.by_issuer(&signing.issuer) else {
+    let entries = &strict.bundle.verification_material.tlog_entries;
+    let log = entries.first().map(|entry| entry.log_id.key_id.as_bytes());
+    let Some((root, instance)) = context.checker.roots.by_issuer(&signing.issuer, log) else {
         return Err(refuse(
             StepName::Certificate,
             Reason::UntrustedInstance,

@@ -91,13 +91,20 @@ impl TrustedRoots {
         &self.roots[0]
     }
 
-    /// The instance that has `issuer` as an authority.
-    pub(crate) fn by_issuer(&self, issuer: &Name) -> Option<(&Root, &Instance)> {
-        self.roots.iter().find_map(|root| {
+    /// The instance that has `issuer` as an authority. Instances may share a name; then the one whose log wrote the
+    /// entry is meant.
+    pub(crate) fn by_issuer(&self, issuer: &Name, log: Option<&[u8]>) -> Option<(&Root, &Instance)> {
+        let mut found = self.roots.iter().filter_map(|root| {
             let instances = [&root.public, &root.github];
             let found = instances.into_iter().find(|i| i.authorities.contains(issuer))?;
             Some((root, found))
-        })
+        });
+        let first = found.next()?;
+        let wrote = |root: &Root| log.is_some_and(|id| root.logs.iter().any(|log| log == id));
+        if wrote(first.0) {
+            return Some(first);
+        }
+        Some(found.find(|(root, _)| wrote(root)).unwrap_or(first))
     }
 
     /// The instance whose transparency log has the id, for evidence without a certificate.

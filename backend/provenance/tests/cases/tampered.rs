@@ -271,3 +271,19 @@ fn row_30_a_complete_bundle_of_another_instance() {
     let report = ask(&Instance::new().checker(), &text);
     refused(&report, Verdict::Invalid, &[Reason::LogUnknown]);
 }
+
+#[test]
+fn of_two_roots_with_the_same_names_the_one_whose_log_wrote_the_entry_counts() {
+    let (one, two) = (Instance::new(), Instance::new());
+    let mut roots = TrustedRoots::only("one", one.root().to_string().as_bytes()).unwrap();
+    roots.add("two", two.root().to_string().as_bytes()).unwrap();
+    let checker = Checker::new(roots, KeyList::pinned().unwrap(), Policy::default());
+    for (instance, name) in [(&one, "one"), (&two, "two")] {
+        let report = ask(
+            &checker,
+            &instance.bundle(&Leaf::default(), &statement()).to_string(),
+        );
+        assert_eq!(report.verdict, Verdict::Verified, "{:?}", report.steps);
+        assert_eq!(report.trusted_root.unwrap().name, name);
+    }
+}
