@@ -107,6 +107,8 @@ pub const VALIDATION_ISSUES: usize = 200;
 pub const BUNDLE_BYTES: usize = 1024 * 1024;
 /// Largest document of evidence (a registry's answer, lines of bundles), in bytes.
 pub const EVIDENCE_BYTES: usize = 4 * 1024 * 1024;
+/// Most values in one JSON document of evidence, or in one statement: small values cost the most to read.
+pub const EVIDENCE_VALUES: usize = 100_000;
 /// Most attestations in one document of evidence, or found for one image.
 pub const EVIDENCE_ATTESTATIONS: usize = 64;
 /// Most transparency log entries of one bundle.

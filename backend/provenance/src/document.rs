@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use toolmark_domain::json;
-use toolmark_domain::limits::{BUNDLE_BYTES, EVIDENCE_ATTESTATIONS, EVIDENCE_BYTES};
+use toolmark_domain::limits::{BUNDLE_BYTES, EVIDENCE_ATTESTATIONS, EVIDENCE_BYTES, EVIDENCE_VALUES};
 use toolmark_domain::provenance::Reason;
 
 use crate::evidence::EvidenceFormat;
@@ -65,17 +65,45 @@ fn malformed(note: impl Into<String>) -> Fault {
 
 /// Strict JSON of one document or bundle.
 pub(crate) fn strict_json(bytes: &[u8], limit: usize) -> Result<Value, Fault> {
+    strict(bytes, limit, Reason::MalformedBundle)
+}
+
+/// Strict JSON: bounded in size, depth and number of values, and no key twice; `malformed` is the reason where it is not
+/// well formed.
+pub(crate) fn strict(bytes: &[u8], limit: usize, malformed: Reason) -> Result<Value, Fault> {
+    if bytes.len() <= limit && values(bytes) > EVIDENCE_VALUES {
+        return Err(Fault::new(
+            Reason::LimitsExceeded,
+            format!("more than {EVIDENCE_VALUES} values"),
+        ));
+    }
     let read = json::read(bytes, limit).map_err(|error| match error {
         json::ReadError::TooLarge { .. } | json::ReadError::TooDeep { .. } => {
             Fault::new(Reason::LimitsExceeded, error.to_string())
         }
-        other => malformed(format!("not JSON: {other}")),
+        other => Fault::new(malformed, format!("not JSON: {other}")),
     })?;
     let twice = |finding: &&json::Finding| matches!(finding, json::Finding::DuplicateKey { .. });
     match read.findings.iter().find(twice) {
-        Some(finding) => Err(malformed(finding.to_string())),
+        Some(finding) => Err(Fault::new(malformed, finding.to_string())),
         None => Ok(read.value),
     }
+}
+
+/// How many values a JSON text has at most, without reading it: every value but the first follows a comma, a bracket
+/// or a brace.
+fn values(bytes: &[u8]) -> usize {
+    let (mut count, mut within, mut escaped) = (1, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if within => escaped = true,
+            b'"' => within = !within,
+            b',' | b'[' | b'{' if !within => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// Takes `bytes` apart.
@@ -189,6 +217,21 @@ mod tests {
             npm(EVIDENCE_ATTESTATIONS + 1).unwrap_err().reason,
             Reason::LimitsExceeded
         );
+    }
+
+    #[test]
+    fn the_number_of_values_has_an_edge() {
+        // A comma for each but the first, and the bracket.
+        let read =
+            |count: usize| strict_json(format!("[1{}]", ",1".repeat(count - 2)).as_bytes(), BUNDLE_BYTES);
+        assert!(read(EVIDENCE_VALUES - 1).is_ok());
+        assert!(read(EVIDENCE_VALUES).is_ok());
+        assert_eq!(
+            read(EVIDENCE_VALUES + 1).unwrap_err().reason,
+            Reason::LimitsExceeded
+        );
+        let text = format!("\"{}\"", ",\\\"[".repeat(EVIDENCE_VALUES / 2));
+        assert!(strict_json(text.as_bytes(), BUNDLE_BYTES).is_ok());
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The signed in-toto statement, read strictly: what it is about and what kind of statement it is.
 
 use serde_json::{Map, Value};
-use toolmark_domain::json;
 use toolmark_domain::limits::{BUNDLE_BYTES, STATEMENT_SUBJECTS, SUBJECT_DIGESTS};
 use toolmark_domain::provenance::Reason;
 
+use crate::document::strict;
 use crate::report::Fault;
 
 pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -69,17 +69,8 @@ fn malformed(note: impl Into<String>) -> Fault {
 
 /// Reads a statement from the payload of an envelope.
 pub(crate) fn read(payload: &[u8]) -> Result<Statement, Fault> {
-    let read = json::read(payload, BUNDLE_BYTES).map_err(|error| match error {
-        json::ReadError::TooLarge { .. } | json::ReadError::TooDeep { .. } => {
-            Fault::new(Reason::LimitsExceeded, format!("the statement is {error}"))
-        }
-        other => malformed(format!("the statement is not JSON: {other}")),
-    })?;
-    let twice = |finding: &&json::Finding| matches!(finding, json::Finding::DuplicateKey { .. });
-    if let Some(finding) = read.findings.iter().find(twice) {
-        return Err(malformed(format!("the statement has a {finding}")));
-    }
-    let Value::Object(mut statement) = read.value else {
+    let value = strict(payload, BUNDLE_BYTES, Reason::MalformedStatement)?;
+    let Value::Object(mut statement) = value else {
         return Err(malformed("the statement is not an object"));
     };
     let text = |name: &str| statement.get(name).and_then(Value::as_str);
