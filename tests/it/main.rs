@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod crash;
+mod findings;
 mod http;
 mod import;
 mod workspace;

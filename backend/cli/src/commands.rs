@@ -2,10 +2,13 @@
 
 mod admin;
 mod config;
+mod diff;
 mod doctor;
 mod import;
 mod migrate;
+mod scan;
 mod serve;
+mod snapshot;
 mod status;
 mod validate;
 mod verify;
@@ -27,6 +30,10 @@ pub(crate) enum Command {
     Import(import::ImportArgs),
     /// Check a server.json as a registry would
     Validate(validate::ValidateArgs),
+    /// Say what changed between two snapshots, and how much it matters
+    Diff(diff::DiffArgs),
+    /// Say what the form and the texts of one snapshot would do
+    Scan(scan::ScanArgs),
     /// Check who built an artifact, from evidence on disk
     Verify(verify::VerifyArgs),
     /// Check one signature bundle, as the Sigstore conformance suite asks
@@ -53,6 +60,8 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure>
         Command::Serve(args) => serve::run(global, &args),
         Command::Import(args) => import::run(global, &args),
         Command::Validate(args) => validate::run(global, &args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Scan(args) => scan::run(&args),
         Command::Verify(args) => verify::run(global, &args),
         Command::VerifyBundle(args) => verify_bundle::run(&args),
         Command::Status(args) => status::run(global, &args),

@@ -1,5 +1,7 @@
 //! One graded statement of a rule, about a snapshot or about a step between two.
 
+pub mod report;
+
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@
 
 mod findings;
 mod gate;
-mod lines;
+pub(crate) mod lines;
 mod place;
 mod ranges;
 pub mod report;

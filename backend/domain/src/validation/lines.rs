@@ -1,7 +1,7 @@
 //! On which line of a file an issue is. The text was read as JSON already, so it is only walked along, never judged.
 
 /// The line (from 1) of the value at `path`, or of the nearest one around it that exists.
-pub(super) fn line_of(text: &str, path: &str) -> usize {
+pub(crate) fn line_of(text: &str, path: &str) -> usize {
     // Issues of the schema version name the field without its sign.
     let path = if path == "schema" { "$schema" } else { path };
     let mut scanner = Scanner {

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::lines::line_of;
 use super::{Issue, Severity, Validation};
+use crate::sarif::{self, Entry};
 
 /// Name of the JSON form.
 pub const SCHEMA: &str = "toolmark.validation/1";
@@ -108,45 +109,23 @@ pub fn github(source: Source<'_>, validation: &Validation) -> String {
 
 /// A SARIF 2.1.0 log with one run; `tool_version` is the program's.
 pub fn sarif(source: Source<'_>, validation: &Validation, tool_version: &str) -> Value {
-    let mut rules: Vec<&str> = validation
+    let entries: Vec<Entry<'_>> = validation
         .issues
         .iter()
-        .map(|issue| issue.reference.as_str())
-        .collect();
-    rules.sort_unstable();
-    rules.dedup();
-    let results: Vec<Value> = validation
-        .issues
-        .iter()
-        .map(|issue| {
-            let level = match issue.severity {
+        .map(|issue| Entry {
+            rule: &issue.reference,
+            level: match issue.severity {
                 Severity::Error => "error",
                 Severity::Warning => "warning",
                 Severity::Info => "note",
-            };
-            json!({
-                "ruleId": issue.reference,
-                "level": level,
-                "message": {"text": issue.message},
-                "locations": [{
-                    "physicalLocation": {
-                        "artifactLocation": {"uri": uri_reference(source.file)},
-                        "region": {"startLine": line_of(source.text, &issue.path)},
-                    },
-                    "logicalLocations": [{"fullyQualifiedName": issue.path}],
-                }],
-            })
+            },
+            message: &issue.message,
+            file: source.file,
+            line: line_of(source.text, &issue.path),
+            place: &issue.path,
         })
         .collect();
-    let rules: Vec<Value> = rules.into_iter().map(|id| json!({"id": id})).collect();
-    json!({
-        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {"name": "toolmark", "version": tool_version, "rules": rules}},
-            "results": results,
-        }],
-    })
+    sarif::log(tool_version, &entries, |_| None)
 }
 
 /// What to do about an issue, where the message does not say it.
@@ -207,18 +186,6 @@ fn data(text: &str) -> String {
 /// A property of a workflow command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
-}
-
-/// A path as a relative URI reference.
-fn uri_reference(path: &str) -> String {
-    use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-    const PATH: &AsciiSet = &NON_ALPHANUMERIC
-        .remove(b'/')
-        .remove(b'-')
-        .remove(b'.')
-        .remove(b'_')
-        .remove(b'~');
-    utf8_percent_encode(&path.replace('\\', "/"), PATH).to_string()
 }
 
 #[cfg(test)]
