@@ -9,7 +9,7 @@ from runner.process import Failed
 # Written so that no pattern finds itself here.
 FORBIDDEN = [
     ("a package registry's host", re.compile(
-        r"registry\.np[m]js\.org|registry\.yarnp[k]g\.com|python[h]osted\.org|[/@.]pyp[i]\.org"
+        r"registry\.np[m]js\.org|registry\.yarnp[k]g\.com|python[h]osted\.org|(?<!docs)[/@.]pyp[i]\.org"
         r"|(?:index|static)\.crate[s]\.io|[/@.]crate[s]\.io/api|api\.nuge[t]\.org")),
     ("a path of one machine", re.compile(r"/(?:work|farm)/|/tmp/[h]elpers")),
     ("key material", re.compile(

@@ -1,5 +1,6 @@
-//! What happens around every request, in one place and one layer: request id, panic catcher, NUL check, trailing
-//! slash, CORS, rate limit, time limit; then problem bodies, compression, headers, metrics and the access log.
+//! What happens around every request, in one place and one layer: request id, NUL check, trailing slash, CORS, rate
+//! limit, time limit; then problem bodies, headers, metrics and the access log. tower-http's panic catcher is inside of
+//! it, its compression outside. CORS is ours: it is owed on every answer, the early ones too, and a preflight is 204.
 
 mod compress;
 mod cors;
@@ -9,13 +10,12 @@ mod request_id;
 mod slash;
 mod surface;
 
-use std::panic::AssertUnwindSafe;
+use std::any::Any;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use futures_util::FutureExt;
 use http::{HeaderName, HeaderValue, Method, header};
 use toolmark_domain::limits::REQUEST_TARGET_BYTES;
 use tracing::{error, info};
@@ -23,7 +23,7 @@ use tracing::{error, info};
 use crate::problem::{Code, Problem};
 use crate::state::App;
 
-pub(crate) use compress::{accepts_gzip, gzip, mark as mark_gzip};
+pub(crate) use compress::{accepts_gzip, gzip, layer as compression, mark as mark_gzip};
 pub(crate) use rate::{Limiter, Peer};
 pub(crate) use request_id::RequestIds;
 pub(crate) use slash::moved;
@@ -32,6 +32,18 @@ pub(crate) use surface::{is_official, is_version_word};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Marks the answer that stands for a panic.
+#[derive(Clone)]
+struct Panicked;
+
+/// The answer when a handler panics; the others go on.
+pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
+    let problem = Problem::new(Code::Internal, "something went wrong here; it has been logged");
+    let mut response = problem.into_response();
+    response.extensions_mut().insert(Panicked);
+    response
+}
+
 /// What is needed of the request after it is gone.
 struct Asked {
     id: String,
@@ -39,7 +51,6 @@ struct Asked {
     path: String,
     route: Option<MatchedPath>,
     surface: Surface,
-    gzip: bool,
     started: Instant,
 }
 
@@ -51,15 +62,14 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
         path: request.uri().path().to_owned(),
         route: request.extensions().get::<MatchedPath>().cloned(),
         surface: Surface::of(request.uri().path(), request.headers()),
-        gzip: accepts_gzip(request.headers()),
         started: Instant::now(),
     };
     let mut allowance = None;
     let response = match stop(&app, &request, &mut allowance) {
         Some(response) => response,
-        None => run(&app, request, next, &asked.id).await,
+        None => run(&app, request, next).await,
     };
-    let mut response = finish(&app, response, &asked).await;
+    let mut response = finish(&app, response, &asked);
     if let Some(allowance) = allowance {
         allowance.write(response.headers_mut());
     }
@@ -90,28 +100,22 @@ fn stop(app: &App, request: &Request, allowance: &mut Option<rate::Allowance>) -
     problem.map(IntoResponse::into_response)
 }
 
-async fn run(app: &App, request: Request, next: Next, id: &str) -> Response {
+async fn run(app: &App, request: Request, next: Next) -> Response {
     let limit = app.settings.request_time;
-    match tokio::time::timeout(limit, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(_)) => {
-            // The panic's own words went to the log by the panic hook.
-            error!(request.id = id, "a handler panicked");
-            Problem::new(Code::Internal, "something went wrong here; it has been logged").into_response()
-        }
-        Err(_) => {
-            let detail = format!("the answer took longer than {} seconds", limit.as_secs());
-            Problem::new(Code::TimedOut, detail).into_response()
-        }
+    if let Ok(response) = tokio::time::timeout(limit, next.run(request)).await {
+        return response;
     }
+    let detail = format!("the answer took longer than {} seconds", limit.as_secs());
+    Problem::new(Code::TimedOut, detail).into_response()
 }
 
-async fn finish(app: &App, mut response: Response, asked: &Asked) -> Response {
+fn finish(app: &App, mut response: Response, asked: &Asked) -> Response {
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         response = surface::render(app, &problem, response, asked);
     }
-    if asked.gzip {
-        response = compress::response(response).await;
+    if response.extensions().get::<Panicked>().is_some() {
+        // The panic's own words went to the log by the panic hook.
+        error!(request.id = asked.id, "a handler panicked");
     }
     let headers = response.headers_mut();
     cors::write(headers);
@@ -137,5 +141,33 @@ fn record(app: &App, asked: &Asked, response: &Response) {
             { request.id = asked.id.as_str(), http.status = status, http.route = route, took_us },
             "{} {} {status}", asked.method, asked.path
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::body::Body;
+    use axum::routing::get;
+    use tower::ServiceExt as _;
+    use tower_http::catch_panic::CatchPanicLayer;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_a_marked_problem() {
+        async fn broken() -> &'static str {
+            panic!("a test of the catcher")
+        }
+        let router: Router = Router::new()
+            .route("/", get(broken))
+            .layer(CatchPanicLayer::custom(panicked));
+        let response = router
+            .oneshot(Request::new(Body::empty()))
+            .await
+            .expect("a router always answers");
+        assert_eq!(response.status(), 500);
+        assert!(response.extensions().get::<Panicked>().is_some());
+        assert!(response.extensions().get::<Problem>().is_some());
     }
 }

@@ -4,8 +4,9 @@ use axum::Router;
 use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, patch, post};
+use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::middleware::{around, is_official, is_version_word};
+use crate::middleware::{around, compression, is_official, is_version_word, panicked};
 use crate::problem::{Code, Problem};
 use crate::state::App;
 use crate::{api, ext, pages, site};
@@ -18,7 +19,9 @@ pub(crate) fn router(app: App) -> Router {
         .merge(own())
         .merge(unversioned())
         .fallback(not_found)
+        .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn_with_state(app.clone(), around))
+        .layer(compression())
         .with_state(app)
 }
 

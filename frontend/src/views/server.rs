@@ -86,8 +86,6 @@ pub struct ServerView {
     pub current: bool,
     pub origin: Origin,
     pub vouched: &'static str,
-    /// What `published_at` is the time of.
-    pub dated: &'static str,
     pub status: StatusLine,
     pub published_at: Moment,
     pub updated_at: Moment,
@@ -121,6 +119,11 @@ pub struct ServerView {
 }
 
 impl ServerView {
+    /// What `published_at` is the time of.
+    pub(crate) fn dated(&self) -> &'static str {
+        dated(self.origin)
+    }
+
     /// The page of the server: `shown` is its current version.
     pub fn of_server(site: &Site, shown: &Version, all: &[Version]) -> Self {
         Self::new(site, shown, all, paths::server(&shown.server))
@@ -163,7 +166,6 @@ impl ServerView {
             current: version.is_current,
             origin: version.origin,
             vouched: vouched(version.origin),
-            dated: dated(version.origin),
             status: StatusLine {
                 status: version.status,
                 changed_at: Moment(version.status_changed_at),
