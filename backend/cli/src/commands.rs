@@ -4,6 +4,7 @@ mod admin;
 mod config;
 mod diff;
 mod doctor;
+mod evaluate;
 mod import;
 mod migrate;
 mod scan;
@@ -47,6 +48,9 @@ pub(crate) enum Command {
     Migrate(migrate::MigrateArgs),
     /// Say what this machine lacks, and how to get it
     Doctor(doctor::DoctorArgs),
+    /// Measure the search against judged queries
+    #[command(subcommand)]
+    Evaluate(evaluate::EvaluateCommand),
     /// Show and check the settings
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -68,6 +72,7 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure>
         Command::Admin(command) => admin::run(global, &command),
         Command::Migrate(args) => migrate::run(global, &args),
         Command::Doctor(args) => doctor::run(global, &args),
+        Command::Evaluate(command) => evaluate::run(global, &command),
         Command::Config(command) => config::run(global, &command),
         Command::Version(args) => version::run(&args),
     }

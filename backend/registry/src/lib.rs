@@ -32,6 +32,8 @@ pub use status::StatusError;
 pub use tokens::{TokenError, TokenRequest};
 /// The check of evidence, for commands that need no registry to run.
 pub use toolmark_provenance as provenance;
+/// The ranking, for commands that need no registry to run.
+pub use toolmark_search as search;
 pub use toolmark_store::{
     AuditEntry, AuditOutcome, By, Database, Engine, MigrationState, MigrationStep, PageKey, ServerFilter,
     StatusChange, StoreError, StoreSettings, StoredToken, VersionChoice, VersionFilter,
