@@ -128,7 +128,9 @@ impl ToolIndex {
     pub(crate) fn order(&self, a_score: f32, a: Place, b_score: f32, b: Place) -> Ordering {
         // What is written for the ranking stands behind everything that is not.
         let flagged = |place| self.facts(place).shape.flagged();
-        let scores = flagged(a).cmp(&flagged(b)).then_with(|| grid(b_score).cmp(&grid(a_score)));
+        let scores = flagged(a)
+            .cmp(&flagged(b))
+            .then_with(|| grid(b_score).cmp(&grid(a_score)));
         scores
             .then_with(|| self.facts(b).trust.cmp(&self.facts(a).trust))
             .then_with(|| self.id(a).cmp(self.id(b)))

@@ -46,7 +46,11 @@ impl Shape {
             ),
             description_words: u16::try_from(text.words[DESCRIPTION].len()).unwrap_or(u16::MAX),
             act: act_of_name(&text.words[NAME]),
-            kinds: if honesty::is_flagged(tool) { kinds | FLAGGED } else { kinds },
+            kinds: if honesty::is_flagged(tool) {
+                kinds | FLAGGED
+            } else {
+                kinds
+            },
         }
     }
 
