@@ -9,7 +9,7 @@ pub(crate) fn is_flagged(tool: &ToolDocument) -> bool {
     let text: String = tool.description.chars().take(bounds::DESCRIPTION_CHARS).collect();
     let words = analysis::words(&text);
     repeats(&words)
-        || is_heap(&words)
+        || is_heap(&words, &text)
         || gives_orders(&words, &text)
         || is_disguised(&tool.name)
         || is_long(&tool.name)
@@ -21,26 +21,22 @@ fn repeats(words: &[Word]) -> bool {
     words.len() >= 8 && distinct.len() * 4 <= words.len()
 }
 
-/// Many words and no sentence: next to no grammar, and hardly a comma.
-fn is_heap(words: &[Word]) -> bool {
-    let latin: Vec<&Word> = words.iter().filter(|word| word.surface.is_ascii()).collect();
-    let grammar = latin
-        .iter()
-        .filter(|word| analysis::weight_of(&word.surface) == Weight::None)
-        .count();
-    // Words of a list stand close together; what is split out of code and paths does not count as prose.
-    latin.len() >= 40 && latin.len() == words.len() && grammar * 20 < latin.len()
+/// Many words and no sentence: next to no grammar and no marks.
+fn is_heap(words: &[Word], text: &str) -> bool {
+    let grammar = |word: &&Word| analysis::weight_of(&word.surface) == Weight::None;
+    let grammar = words.iter().filter(grammar).count();
+    let marks = text.chars().filter(|c| !c.is_alphanumeric() && *c != ' ').count();
+    text.is_ascii() && words.len() >= 40 && grammar * 12 < words.len() && marks * 12 < words.len()
 }
 
 /// Orders to whoever reads the list.
 fn gives_orders(words: &[Word], text: &str) -> bool {
     let said: Vec<&str> = words.iter().map(|word| word.surface.as_str()).collect();
-    let orders: [&[&str]; 6] = [
+    let orders: [&[&str]; 5] = [
         &["ignore", "the", "other"],
         &["ignore", "all", "other"],
         &["ignore", "previous", "instructions"],
         &["ignore", "other", "tools"],
-        &["always", "call", "this", "tool", "first"],
         &["prefer", "this", "result"],
     ];
     let has = |order: &&[&str]| said.windows(order.len()).any(|part| part == *order);

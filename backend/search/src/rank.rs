@@ -212,7 +212,12 @@ impl ToolIndex {
     fn join(&self, kept: &mut Ranked, copy: Ranked) {
         let proof = |place: Place| {
             let facts = self.facts(place);
-            (Reverse(facts.trust), facts.seen, self.id(place))
+            (
+                facts.shape.flagged(),
+                Reverse(facts.trust),
+                facts.seen,
+                self.id(place),
+            )
         };
         let mut copies = copy.copies;
         if !kept.pinned && proof(copy.candidate.place) < proof(kept.candidate.place) {

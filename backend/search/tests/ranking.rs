@@ -197,6 +197,7 @@ fn copies_are_folded_under_the_best_proved_and_a_clone_gains_nothing() {
         ["org.files/files#write_file", "org.other/notes#write_note"]
     );
     assert_eq!(hits[0].also_in.len(), 9);
+    "write_file".clone_into(&mut tools[5].name);
     tools[5].trust = 3;
     let proved = tools[5].id.clone();
     assert_eq!(
@@ -218,7 +219,7 @@ fn a_server_does_not_crowd_out_others_that_fit_as_well() {
     for server in ["b", "c", "d", "e"] {
         tools.push(tool(
             &format!("io.{server}/small{server}"),
-            "forecast_9z",
+            &format!("forecast_{server}x"),
             &format!("Forecast of the rain by {server}"),
         ));
     }
