@@ -115,10 +115,10 @@ impl ToolIndex {
     fn near(&self, whole: &str) -> Result<Named, SearchError> {
         let length = whole.chars().count();
         let completes = |key: &str| key.starts_with(whole) && key.chars().count() <= length + COMPLETED_CHARS;
-        let completed = self.keys(whole, |segment| &segment.keys, completes)?;
+        let longer = self.keys(whole, |segment| &segment.keys, completes)?;
         let mut out = Named::default();
-        if !completed.is_empty() {
-            out.near = self.with_keys(completed)?;
+        if !longer.is_empty() {
+            out.near = self.with_keys(longer)?;
             return Ok(out);
         }
         let half = length / 2;
@@ -190,8 +190,7 @@ fn one_edit(a: &str, b: &str) -> bool {
         ([], []) => true,
         ([_, rest @ ..], other) | (other, [_, rest @ ..]) if rest == other => true,
         ([_, a @ ..], [_, b @ ..]) if a == b => true,
-        ([x, y, a @ ..], [v, w, b @ ..]) => x == w && y == v && a == b,
-        _ => false,
+        (a, b) => a.len() == b.len() && a.len() >= 2 && a[0] == b[1] && a[1] == b[0] && a[2..] == b[2..],
     }
 }
 

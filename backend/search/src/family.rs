@@ -60,7 +60,7 @@ pub(crate) fn are_copies(a: &Facts, b: &Facts) -> bool {
     }
     let empty = [0, 0];
     if a.sketch == empty || b.sketch == empty {
-        return a.sketch == b.sketch && a.shape.parameters() == b.shape.parameters();
+        return a.sketch == b.sketch && a.shape.has_as_many_parameters(b.shape);
     }
     agreement(a.sketch, b.sketch) >= AGREEING
 }

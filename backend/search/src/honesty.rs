@@ -40,7 +40,7 @@ fn gives_orders(words: &[Word], text: &str) -> bool {
         &["prefer", "this", "result"],
     ];
     let has = |order: &&[&str]| said.windows(order.len()).any(|part| part == *order);
-    orders.iter().any(|order| has(&order)) || text.contains("<system>")
+    orders.iter().any(|order| has(order)) || text.contains("<system>")
 }
 
 /// A word that mixes Latin letters with letters of another alphabet that look like them, or hides something.
@@ -60,7 +60,7 @@ fn is_long(name: &str) -> bool {
     let name: String = name.chars().take(bounds::NAME_CHARS * 2).collect();
     analysis::words(&name)
         .iter()
-        .filter(|word| !word.joined && !word.surface.chars().all(|c| c.is_numeric()))
+        .filter(|word| !word.joined && !word.surface.chars().all(char::is_numeric))
         .count()
         > 11
 }

@@ -84,7 +84,9 @@ pub(crate) fn direction(texts: &[(f32, &[Word])]) -> Direction {
     }
     let length = out.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length > 0.0 {
-        out.iter_mut().for_each(|value| *value /= length);
+        for value in &mut out {
+            *value /= length;
+        }
     }
     out
 }

@@ -83,7 +83,7 @@ impl ToolIndex {
         Ok(ranked
             .into_iter()
             .take(options.limit)
-            .map(|ranked| self.hit(&plan, ranked))
+            .map(|ranked| self.hit(&plan, &ranked))
             .collect())
     }
 
@@ -194,16 +194,13 @@ impl ToolIndex {
             let facts = self.facts(next.candidate.place);
             let same_name = by_name.entry(facts.name).or_default();
             let copy_of = |&at: &usize| family::are_copies(self.facts(kept[at].candidate.place), facts);
-            match same_name.iter().copied().find(|at| copy_of(at)) {
-                Some(at) => {
-                    seen.extend(next.copies.iter().copied());
-                    self.join(&mut kept[at], next);
-                }
-                None => {
-                    seen.extend(next.copies.iter().copied());
-                    same_name.push(kept.len());
-                    kept.push(next);
-                }
+            let copy_of = same_name.iter().copied().find(copy_of);
+            seen.extend(next.copies.iter().copied());
+            if let Some(at) = copy_of {
+                self.join(&mut kept[at], next);
+            } else {
+                same_name.push(kept.len());
+                kept.push(next);
             }
         }
         kept
@@ -256,7 +253,7 @@ impl ToolIndex {
         first
     }
 
-    fn hit(&self, plan: &Plan, ranked: Ranked) -> Hit {
+    fn hit(&self, plan: &Plan, ranked: &Ranked) -> Hit {
         let candidate = &ranked.candidate;
         let covered = features::covered(plan, any(candidate));
         let strength = match (ranked.exact, covered >= 0.5) {

@@ -99,13 +99,11 @@ fn split(text: &str, place: usize, splits: usize, leaves: usize) -> Option<Split
     let threshold = cells.next()?.parse().ok()?;
     let mut next = || {
         let number: i64 = cells.next()?.parse().ok()?;
-        match usize::try_from(number) {
-            Ok(split) => (split > place && split < splits).then_some(Next::Split(split)),
-            Err(_) => {
-                let leaf = usize::try_from(-(number + 1)).ok()?;
-                (leaf < leaves).then_some(Next::Leaf(leaf))
-            }
+        if let Ok(split) = usize::try_from(number) {
+            return (split > place && split < splits).then_some(Next::Split(split));
         }
+        let leaf = usize::try_from(-(number + 1)).ok()?;
+        (leaf < leaves).then_some(Next::Leaf(leaf))
     };
     Some(Split {
         feature,

@@ -94,6 +94,10 @@ impl Shape {
         f32::from(self.parameters)
     }
 
+    pub(crate) fn has_as_many_parameters(self, other: Self) -> bool {
+        self.parameters == other.parameters
+    }
+
     pub(crate) fn required(self) -> f32 {
         f32::from(self.required)
     }
