@@ -40,7 +40,7 @@ fn gives_orders(words: &[Word], text: &str) -> bool {
         &["prefer", "this", "result"],
     ];
     let has = |order: &&[&str]| said.windows(order.len()).any(|part| part == *order);
-    orders.iter().any(|order| has(order)) || text.contains("<system>")
+    orders.iter().any(has) || text.contains("<system>")
 }
 
 /// A word that mixes Latin letters with letters of another alphabet that look like them, or hides something.

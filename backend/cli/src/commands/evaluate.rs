@@ -203,9 +203,10 @@ fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> anyhow::Result<Vec<T>> {
         .fill_buf()
         .with_context(|| format!("cannot read `{name}`"))?
         .starts_with(&[0x1f, 0x8b]);
-    let mut reader: Box<dyn BufRead> = match packed {
-        true => Box::new(BufReader::new(MultiGzDecoder::new(bytes))),
-        false => Box::new(bytes),
+    let mut reader: Box<dyn BufRead> = if packed {
+        Box::new(BufReader::new(MultiGzDecoder::new(bytes)))
+    } else {
+        Box::new(bytes)
     };
     let mut out = Vec::new();
     let mut line = Vec::new();
