@@ -245,13 +245,9 @@ impl Store {
         let subject = format!("{}@{}", new.server, new.version);
         tx.audit(audit::entry(by, at, "publish", &subject, AuditOutcome::Done))
             .await?;
-        let mut event = events::event(EventKind::VersionPublished, at, &new.server, Some(&new.version));
-        event.data.insert("sha256".into(), json!(Digest::of(&new.raw)));
-        event.data.insert("valid".into(), json!(new.valid));
-        event.data.insert("current".into(), json!(set.current_version()));
-        let seq = tx.append_events(&[event]).await?;
-        self.commit_with(tx, seq).await?;
-        self.written(&new.server, &new.version).await.map(Ok)
+        self.tell(tx, EventKind::VersionPublished, new, &set, at)
+            .await
+            .map(Ok)
     }
 
     /// Replaces the document of a version. Its status, times of publication and place stay.
@@ -292,13 +288,27 @@ impl Store {
         let subject = format!("{}@{}", new.server, new.version);
         tx.audit(audit::entry(by, at, "edit", &subject, AuditOutcome::Done))
             .await?;
-        let mut event = events::event(EventKind::VersionEdited, at, &new.server, Some(&new.version));
+        self.tell(tx, EventKind::VersionEdited, new, &set, at)
+            .await
+            .map(Ok)
+    }
+
+    /// Ends a writing transaction with its event, and reads what was written.
+    async fn tell(
+        &self,
+        mut tx: Tx,
+        kind: EventKind,
+        new: &NewVersion,
+        set: &VersionSet,
+        at: Timestamp,
+    ) -> Result<Version, StoreError> {
+        let mut event = events::event(kind, at, &new.server, Some(&new.version));
         event.data.insert("sha256".into(), json!(Digest::of(&new.raw)));
         event.data.insert("valid".into(), json!(new.valid));
         event.data.insert("current".into(), json!(set.current_version()));
         let seq = tx.append_events(&[event]).await?;
         self.commit_with(tx, seq).await?;
-        self.written(&new.server, &new.version).await.map(Ok)
+        self.written(&new.server, &new.version).await
     }
 
     /// The version just written.
