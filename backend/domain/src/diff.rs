@@ -158,7 +158,18 @@ fn changed(old: &Item, new: &Item, findings: &mut Vec<Finding>) {
 
 /// What rules find in `new` and did not find in `old`.
 fn news(old: Option<&Item>, new: &Item, findings: &mut Vec<Finding>) {
-    let known = old.map(scan::item).unwrap_or_default();
+    // Most changes say nothing new to a model; then neither body has to be judged as a whole.
+    let known = match old {
+        Some(old) if !scan::says_more(old, new) => {
+            let mut form = (Vec::new(), Vec::new());
+            crate::rules::form::of_item(old, &mut form.0);
+            crate::rules::form::of_item(new, &mut form.1);
+            findings.extend(fresh(&form.0, form.1));
+            return;
+        }
+        Some(old) => scan::item(old),
+        None => Vec::new(),
+    };
     findings.extend(fresh(&known, scan::item(new)));
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A finding of one item depends on that item alone, so that nothing found here can hide or change another.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -66,6 +68,33 @@ pub(crate) fn item(item: &Item) -> Vec<Finding> {
     }
     two_kinds(&mut findings);
     findings
+}
+
+/// Could `new` be found to do what `old` does not? Looks only at texts, names and hints that `old` does not have.
+pub(crate) fn says_more(old: &Item, new: &Item) -> bool {
+    let (mut before, mut after) = (Texts::default(), Texts::default());
+    before.item(old);
+    after.item(new);
+    let known: HashSet<(&str, bool)> = before
+        .found
+        .iter()
+        .map(|t| (t.said, t.spot == Spot::Odd))
+        .collect();
+    let new_text = |text: &Text<'_>| {
+        !known.contains(&(text.said, text.spot == Spot::Odd)) && !judge(text.said, text.spot).is_empty()
+    };
+    if after.found.iter().any(new_text) {
+        return true;
+    }
+    if new.kind != ItemKind::Tool {
+        return false;
+    }
+    let own = |item: &Item, names: &[(String, &str)]| {
+        let mut findings = Vec::new();
+        tool(item, &Place::of(item), names, &mut findings);
+        findings
+    };
+    own(old, &before.names) != own(new, &after.names)
 }
 
 fn finding(place: &Place, pointer: &str, alarm: Alarm) -> Finding {

@@ -55,7 +55,9 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
 /// Everything `text` was found to do.
 pub(crate) fn judge(text: &str, spot: Spot) -> Vec<Alarm> {
     let mut alarms = Vec::new();
-    if text.len() < 4 && text.is_ascii() {
+    // A short word without blanks can only be wrong by its characters; most strings of a schema are such.
+    let word = !text.bytes().any(|b| b.is_ascii_whitespace()) && text.is_ascii();
+    if word && text.len() < 24 && !text.bytes().any(|b| b.is_ascii_control()) {
         return alarms;
     }
     let head = head(text);
@@ -420,7 +422,9 @@ fn wrappers(text: &str, aimed: bool, found: &mut Vec<Alarm>) {
         };
         let inner = &rest[tag.len() + 1..];
         let inner = &inner[..inner.find("</").unwrap_or(inner.len())];
-        if inner.split_whitespace().count() < 4 || inner.trim_start().starts_with("is ") {
+        if inner.split_whitespace().count() < 4
+            || inner.trim_start_matches(['`', '"', ' ']).starts_with("is ")
+        {
             continue;
         }
         let severity = if aimed { Severity::High } else { Severity::Medium };

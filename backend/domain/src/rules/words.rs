@@ -5,6 +5,7 @@
 //! sentence. Articles and the like never stand in the way. Every step is bounded, so time grows with the text only.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// What a word looks like, beside what it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,11 +83,35 @@ pub(crate) struct Hit {
 
 /// Compiled patterns with their vocabulary.
 pub(crate) struct Patterns {
-    vocabulary: HashMap<String, u16>,
+    vocabulary: HashMap<String, u16, Quick>,
     fillers: Vec<u64>,
     compiled: Vec<Vec<Element>>,
     by_word: Vec<Vec<usize>>,
     by_shape: Vec<(Shape, usize)>,
+}
+
+/// Hashing for our own vocabulary: what is looked up is foreign, what is kept is not, so nobody can make it slow.
+type Quick = BuildHasherDefault<Fnv>;
+
+#[derive(Clone, Copy)]
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
 }
 
 /// Most words one pattern may span.
@@ -96,7 +121,7 @@ impl Patterns {
     /// Compiles `patterns`, in which `@name` stands for the words of `classes`.
     pub(crate) fn new(classes: &[(&str, &str)], patterns: &[&str]) -> Self {
         let mut made = Self {
-            vocabulary: HashMap::new(),
+            vocabulary: HashMap::default(),
             fillers: Vec::new(),
             compiled: Vec::new(),
             by_word: Vec::new(),
@@ -203,7 +228,12 @@ impl Patterns {
         for (at, word) in words.iter().enumerate() {
             let by_word = self.by_word.get(usize::from(word.id));
             let named = by_word.into_iter().flatten().copied();
-            let shaped = self.by_shape.iter().filter(|(shape, _)| word.shape.has(*shape));
+            let formed: &[(Shape, usize)] = if word.shape == Shape::default() {
+                &[]
+            } else {
+                &self.by_shape
+            };
+            let shaped = formed.iter().filter(|(shape, _)| word.shape.has(*shape));
             for pattern in named.chain(shaped.map(|(_, pattern)| *pattern)) {
                 if let Some(last) = self.fits(&self.compiled[pattern], words, at) {
                     hits.push(Hit {
@@ -226,10 +256,9 @@ impl Patterns {
         let mut reached: u64 = 1;
         for element in &pattern[1..] {
             let mut next = 0_u64;
-            for from in 0..SPAN {
-                if reached >> from & 1 == 0 {
-                    continue;
-                }
+            while reached != 0 {
+                let from = usize::try_from(reached.trailing_zeros()).unwrap_or(0);
+                reached &= reached - 1;
                 let mut left = element.gap;
                 for (to, word) in words.iter().enumerate().take(end).skip(at + from + 1) {
                     if word.sentence != sentence {
@@ -425,10 +454,16 @@ const SECRET_PLACES: [&str; 35] = [
 ];
 
 fn shape_of(piece: &str) -> Shape {
-    if !piece.contains(['@', '/', '.', '~', '\\', '_', '+']) {
+    const TELLING: [char; 7] = ['@', '/', '.', '~', '\\', '_', '+'];
+    if !piece.contains(TELLING) {
         return Shape::default();
     }
     let piece = piece.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '~' | '.' | '/' | '+'));
+    // Most of what comes here is the last word of a sentence.
+    let piece = piece.trim_end_matches('.');
+    if !piece.contains(TELLING) {
+        return Shape::default();
+    }
     let lower = piece.to_lowercase();
     let mut shape = Shape::default();
     let ends = |place: &str| {
