@@ -34,6 +34,8 @@ create table versions (
     updated_at bigint not null,
     -- Upstream's latest.
     is_latest boolean not null,
+    -- What the source of an imported row said of is_latest; null where it said nothing.
+    told_latest boolean,
     -- What people and agents see.
     is_current boolean not null,
     origin text not null check (origin in ('published', 'imported', 'listed')),

@@ -34,6 +34,8 @@ create table versions (
     updated_at integer not null,
     -- Upstream's latest.
     is_latest integer not null check (is_latest in (0, 1)),
+    -- What the source of an imported row said of is_latest; null where it said nothing.
+    told_latest integer check (told_latest in (0, 1)),
     -- What people and agents see.
     is_current integer not null check (is_current in (0, 1)),
     origin text not null check (origin in ('published', 'imported', 'listed')),

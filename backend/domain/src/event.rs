@@ -26,6 +26,12 @@ pub enum EventKind {
     /// The status or status message of a version changed.
     #[serde(rename = "version.status")]
     VersionStatus,
+    /// The operator's settings hide the server from now on.
+    #[serde(rename = "server.hidden")]
+    ServerHidden,
+    /// The operator's settings no longer hide the server.
+    #[serde(rename = "server.shown")]
+    ServerShown,
     /// An operator took a server down; its earlier events are blanked.
     #[serde(rename = "server.taken_down")]
     ServerTakenDown,
@@ -33,11 +39,13 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::VersionPublished,
         Self::VersionImported,
         Self::VersionEdited,
         Self::VersionStatus,
+        Self::ServerHidden,
+        Self::ServerShown,
         Self::ServerTakenDown,
     ];
 
@@ -48,6 +56,8 @@ impl EventKind {
             Self::VersionImported => "version.imported",
             Self::VersionEdited => "version.edited",
             Self::VersionStatus => "version.status",
+            Self::ServerHidden => "server.hidden",
+            Self::ServerShown => "server.shown",
             Self::ServerTakenDown => "server.taken_down",
         }
     }

@@ -10,6 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
+/// 9999-12-30T21:59:59.999999Z, the last moment that can be written whatever the offset.
+const LAST: i64 = 253_402_207_199_999_999;
+
 /// Text that is not an RFC 3339 time.
 #[derive(Debug, thiserror::Error)]
 #[error("not an RFC 3339 time: `{0}`")]
@@ -18,7 +21,7 @@ pub struct TimestampError(String);
 impl Timestamp {
     /// From microseconds since the Unix epoch, clamped to the years RFC 3339 can write.
     pub fn from_micros(micros: i64) -> Self {
-        Self(micros.clamp(-62_135_596_800_000_000, 253_402_300_799_999_999))
+        Self(micros.clamp(-62_135_596_800_000_000, LAST))
     }
 
     /// Microseconds since the Unix epoch.
@@ -64,7 +67,19 @@ impl FromStr for Timestamp {
         if !shaped {
             return Err(bad());
         }
-        let at: jiff::Timestamp = text.parse().map_err(|_| bad())?;
+        let at: jiff::Timestamp = match text.parse() {
+            Ok(at) => at,
+            // The last hours of the last year: a time, and beyond what the calendar library reads.
+            Err(_)
+                if text.starts_with("9999-12-3")
+                    && text
+                        .get(..19)
+                        .is_some_and(|text| text.parse::<jiff::civil::DateTime>().is_ok()) =>
+            {
+                return Ok(Self(LAST));
+            }
+            Err(_) => return Err(bad()),
+        };
         Ok(Self::from_micros(at.as_microsecond()))
     }
 }
@@ -93,6 +108,7 @@ mod tests {
             ("2025-09-10T13:57:43.256739999Z", "2025-09-10T13:57:43.256739Z"),
             ("2025-09-10T13:57:43.250000Z", "2025-09-10T13:57:43.25Z"),
             ("2025-09-10T15:57:43+02:00", "2025-09-10T13:57:43Z"),
+            ("9999-12-31T23:59:59Z", "9999-12-30T21:59:59.999999Z"),
         ] {
             assert_eq!(read.parse::<Timestamp>().unwrap().to_string(), written);
         }

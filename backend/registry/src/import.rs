@@ -29,7 +29,7 @@ use url::Url;
 pub use place::Place;
 pub use report::{Example, ImportReport, Reason, Skipped, Stop};
 
-use crate::{Registry, policy};
+use crate::Registry;
 use row::{Refusal, Row};
 use upstream::Upstream;
 
@@ -357,10 +357,7 @@ impl Importer<'_> {
             Status::Deprecated | Status::Deleted => updated_at,
         };
         Ok(ImportRow {
-            hidden: policy::blocked(
-                &self.registry.settings().blocked_namespaces,
-                row.server.namespace(),
-            ),
+            hidden: self.registry.is_blocked(row.server.namespace()),
             server: row.server,
             version: row.version,
             status,

@@ -13,7 +13,7 @@ mod status;
 mod tokens;
 mod upkeep;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use toolmark_domain::timestamp::Timestamp;
 use toolmark_store::Store;
@@ -51,21 +51,24 @@ struct Inner {
     settings: RegistrySettings,
     keys: auth::SigningKeys,
     stats: reads::StatsCache,
+    /// What may not be published to, and is hidden when it is imported.
+    blocked: RwLock<Vec<NamespacePattern>>,
 }
 
+/// Where the blocked namespaces that are in force are kept, so that every process knows them.
+const BLOCKED: &str = "blocked-namespaces";
+
 impl Registry {
-    /// Opens the store (migrating it when needed), applies the operator's blocked namespaces, loads the signing seed.
+    /// Opens the store (migrating it when needed) and loads the signing seed. What is blocked is what these settings
+    /// block, and what the last server that applied its settings did.
     pub async fn open(settings: RegistrySettings, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         let store = Store::open(&settings.store).await?;
-        let hidden = store
-            .apply_blocked(|namespace| policy::blocked(&settings.blocked_namespaces, namespace))
-            .await?;
-        if hidden > 0 {
-            tracing::info!(
-                servers.count = hidden,
-                "applied the blocked namespaces to {hidden} servers"
-            );
-        }
+        let applied = store.read_instance_value(BLOCKED).await?.unwrap_or_default();
+        let applied = String::from_utf8_lossy(&applied)
+            .lines()
+            .filter_map(NamespacePattern::parse)
+            .collect::<Vec<_>>();
+        let blocked = RwLock::new([settings.blocked_namespaces.clone(), applied].concat());
         let keys = auth::SigningKeys::load(&store, clock.now()).await?;
         let stats = reads::StatsCache::default();
         Ok(Self {
@@ -75,8 +78,42 @@ impl Registry {
                 settings,
                 keys,
                 stats,
+                blocked,
             }),
         })
+    }
+
+    /// Makes the blocked namespaces of these settings, and no others, those in force: a server does this when it
+    /// starts. Returns how many servers were hidden or shown.
+    pub async fn apply_policy(&self) -> Result<usize, StoreError> {
+        let patterns = &self.settings().blocked_namespaces;
+        let text: Vec<&str> = patterns.iter().map(NamespacePattern::as_str).collect();
+        let now = self.now();
+        self.store()
+            .set_instance_value(BLOCKED, text.join("\n").as_bytes(), now)
+            .await?;
+        self.inner
+            .blocked
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone_from(patterns);
+        let changed = self
+            .store()
+            .apply_blocked(|namespace| policy::blocked(patterns, namespace), now)
+            .await?;
+        if changed > 0 {
+            tracing::info!(
+                servers.count = changed,
+                "applied the blocked namespaces to {changed} servers"
+            );
+        }
+        Ok(changed)
+    }
+
+    /// Whether the operator blocks `namespace`.
+    pub(crate) fn is_blocked(&self, namespace: &str) -> bool {
+        let patterns = self.inner.blocked.read().unwrap_or_else(PoisonError::into_inner);
+        policy::blocked(&patterns, namespace)
     }
 
     /// Which migrations are applied, without applying any.

@@ -15,6 +15,11 @@ impl NamespacePattern {
         ok.then(|| Self(text.to_ascii_lowercase()))
     }
 
+    /// The pattern, in lower case.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Whether `namespace` is meant.
     pub fn matches(&self, namespace: &str) -> bool {
         let namespace = namespace.to_ascii_lowercase();

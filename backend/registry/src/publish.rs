@@ -12,7 +12,7 @@ use toolmark_domain::validation::{self, FieldError, PublisherMetaError, Validati
 use toolmark_domain::version::VersionId;
 use toolmark_store::{EditConflict, NewVersion, PublishConflict, StoreError};
 
-use crate::{Actor, Registry, policy};
+use crate::{Actor, Registry};
 
 /// A `server.json` that passed the gate: it can be read, and its fields have the right form.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub enum PublishError {
     MetaTooLarge(#[from] PublisherMetaError),
     #[error("the version is empty")]
     EmptyVersion,
-    #[error("a server named `{existing}` exists, names differ by more than case")]
+    #[error("a server named `{existing}` exists, and two names may not differ by letter case alone")]
     NameCase { existing: String },
     #[error("remote URL {url} is already used by server {server}")]
     RemoteTaken { url: String, server: String },
@@ -227,7 +227,7 @@ impl Registry {
     }
 
     fn check(&self, draft: &Draft) -> Result<(), PublishError> {
-        if policy::blocked(&self.settings().blocked_namespaces, draft.server.namespace()) {
+        if self.is_blocked(draft.server.namespace()) {
             return Err(PublishError::Blocked {
                 namespace: draft.server.namespace().to_owned(),
             });

@@ -13,7 +13,7 @@ use toolmark_domain::validation;
 use toolmark_domain::version::VersionId;
 use toolmark_store::{ImportRow, RowOutcome, StoreError};
 
-use crate::{Registry, policy};
+use crate::Registry;
 
 /// The list: an array of whole `server.json` documents, sorted by name.
 const LIST: &str = include_str!("starter.json");
@@ -57,7 +57,7 @@ impl Registry {
 
     fn row(&self, entry: StarterEntry, now: Timestamp) -> ImportRow {
         ImportRow {
-            hidden: policy::blocked(&self.settings().blocked_namespaces, entry.server.namespace()),
+            hidden: self.is_blocked(entry.server.namespace()),
             server: entry.server,
             version: entry.version,
             status: Status::Active,

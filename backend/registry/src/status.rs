@@ -21,7 +21,7 @@ pub enum StatusError {
         allowed: Vec<Permission>,
         attempted: String,
     },
-    /// An active version needs no explanation.
+    /// An active version needs no explanation, not even an empty one.
     #[error("a message was given with status active")]
     MessageWithActive,
     #[error("the message is longer than {STATUS_MESSAGE_CHARS} characters")]
@@ -59,7 +59,7 @@ impl Registry {
             });
         }
         let message = change.message.as_deref().filter(|message| !message.is_empty());
-        if change.status == Status::Active && message.is_some() {
+        if change.status == Status::Active && change.message.is_some() {
             return Err(StatusError::MessageWithActive);
         }
         if message.is_some_and(|message| message.chars().count() > STATUS_MESSAGE_CHARS) {

@@ -65,9 +65,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn lines(path: &str) -> Result<Vec<Value>, Box<dyn Error>> {
     let file = File::open(path)?;
-    let reader: Box<dyn Read> = match path.ends_with(".gz") {
-        true => Box::new(flate2::read::GzDecoder::new(file)),
-        false => Box::new(file),
+    let packed = std::path::Path::new(path)
+        .extension()
+        .is_some_and(|end| end == "gz");
+    let reader: Box<dyn Read> = if packed {
+        Box::new(flate2::read::GzDecoder::new(file))
+    } else {
+        Box::new(file)
     };
     let lines = BufReader::new(reader).lines();
     lines.map(|line| Ok(serde_json::from_str(&line?)?)).collect()

@@ -38,6 +38,7 @@ pub async fn serve(
     settings: ServerSettings,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    registry.apply_policy().await.map_err(io::Error::other)?;
     let app = App::new(registry, settings);
     let stopping = app.stopping.clone();
     let site = accept(&app, listener, routes::router(app.clone()));

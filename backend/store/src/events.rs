@@ -137,9 +137,12 @@ impl Store {
         *self.inner.head.borrow()
     }
 
-    /// Up to `limit` events after `after`, in order, without gaps.
+    /// Up to `limit` events after `after`, in order, without gaps. Those of a server that the operator hides are shown
+    /// blanked; they come back when it does.
     pub async fn events_after(&self, after: i64, limit: u32) -> Result<Vec<Event>, StoreError> {
-        const AFTER: &str = "select seq, body, leaf_hash from events where seq > $1 order by seq limit $2";
+        const AFTER: &str = "select e.seq, case when s.hidden and s.taken_down_at is null then null else e.body end as body, \
+             e.leaf_hash from events e left join servers s on s.name = e.server \
+             where e.seq > $1 order by e.seq limit $2";
         let rows: Vec<EventRow> = on!(read self, db =>
             sqlx::query_as(AFTER).bind(after).bind(i64::from(limit)).fetch_all(db).await)?;
         rows.into_iter().map(Event::try_from).collect()

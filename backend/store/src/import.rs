@@ -82,7 +82,7 @@ struct KnownRow {
     status_message: Option<String>,
     published_at: i64,
     updated_at: i64,
-    is_latest: bool,
+    told_latest: Option<bool>,
     origin: String,
     digest: Vec<u8>,
 }
@@ -96,7 +96,7 @@ impl KnownRow {
             && self.published_at == row.published_at.as_micros()
             && self.updated_at == row.updated_at.as_micros()
             && self.origin == row.origin.as_str()
-            && row.is_latest.is_none_or(|latest| latest == self.is_latest)
+            && row.is_latest.is_none_or(|told| self.told_latest == Some(told))
     }
 }
 
@@ -192,7 +192,7 @@ impl Tx {
             let found: Vec<KnownRow> = on!(tx self, db => {
                 let mut query = QueryBuilder::new(
                     "select id, name, version, status, status_changed_at, status_message, published_at, updated_at, \
-                     is_latest, origin, digest from versions where (name, version) in (");
+                     told_latest, origin, digest from versions where (name, version) in (");
                 query.push_values(chunk, |mut tuple, row| {
                     tuple.push_bind(row.server.as_str()).push_bind(row.version.as_str());
                 });
@@ -208,7 +208,7 @@ impl Tx {
             on!(tx self, db => {
                 let mut insert = QueryBuilder::new(
                     "insert into versions (id, server_id, name, version, status, status_changed_at, status_message, \
-                     published_at, updated_at, is_latest, is_current, origin, valid, digest, document, raw, hidden) ");
+                     published_at, updated_at, told_latest, is_latest, is_current, origin, valid, digest, document, raw, hidden) ");
                 insert.push_values(chunk, |mut values, news| {
                     let row = news.row;
                     values.push_bind(news.id)
@@ -220,6 +220,7 @@ impl Tx {
                         .push_bind(row.status_message.as_deref())
                         .push_bind(row.published_at.as_micros())
                         .push_bind(row.updated_at.as_micros())
+                        .push_bind(row.is_latest)
                         .push_bind(false)
                         .push_bind(false)
                         .push_bind(row.origin.as_str())
@@ -255,8 +256,8 @@ impl Tx {
         digest: &Digest,
     ) -> Result<(), StoreError> {
         const UPDATE: &str = "update versions set status = $1, status_changed_at = $2, status_message = $3, \
-             published_at = $4, updated_at = $5, origin = $6, valid = $7, digest = $8, document = $9, raw = $10 \
-             where id = $11";
+             published_at = $4, updated_at = $5, origin = $6, valid = $7, digest = $8, document = $9, raw = $10, \
+             told_latest = $11 where id = $12";
         on!(tx self, db => sqlx::query(UPDATE)
             .bind(row.status.as_str())
             .bind(row.status_changed_at.as_micros())
@@ -268,6 +269,7 @@ impl Tx {
             .bind(digest.as_bytes().to_vec())
             .bind(row.document.as_str())
             .bind(raw_if_other(&row.document, &row.raw))
+            .bind(row.is_latest)
             .bind(id)
             .execute(db).await.map(|_| ()))?;
         self.delete_targets(id).await
@@ -287,11 +289,14 @@ impl Tx {
             .filter(|(row, outcome)| row.is_latest == Some(true) && counted(*outcome))
             .map(|(row, _)| row.version.as_str())
             .next_back();
-        let told = told.and_then(|told| set.members.iter().position(|member| member.version == told));
+        let told = told
+            .and_then(|told| set.members.iter().position(|member| member.version == told))
+            .filter(|told| !set.published_here_is_greater(*told));
         // A source that has no flags is ruled by our own computation; one that has them is believed.
+        let flags_given = rows.iter().any(|(row, _)| row.is_latest.is_some());
         let flagged = set
             .flagged_latest()
-            .filter(|_| rows.iter().any(|(row, _)| row.is_latest.is_some()));
+            .filter(|index| flags_given && set.members[*index].status != Status::Deleted);
         let latest = told.or(flagged).or_else(|| set.computed_latest());
         let current = set.computed_current();
         set.flag(self, latest, current).await?;

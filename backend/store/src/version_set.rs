@@ -2,6 +2,7 @@
 
 use sqlx::FromRow;
 use toolmark_domain::document::Document;
+use toolmark_domain::record::Origin;
 use toolmark_domain::status::Status;
 use toolmark_domain::timestamp::Timestamp;
 use toolmark_domain::version::{self, Candidate};
@@ -18,6 +19,7 @@ struct MemberRow {
     published_at: i64,
     is_latest: bool,
     is_current: bool,
+    origin: String,
 }
 
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub(crate) struct Member {
     pub(crate) published_at: Timestamp,
     pub(crate) is_latest: bool,
     pub(crate) is_current: bool,
+    /// Its publisher sent it to us.
+    pub(crate) published_here: bool,
 }
 
 pub(crate) struct VersionSet {
@@ -47,6 +51,7 @@ impl Member {
             published_at,
             is_latest: false,
             is_current: false,
+            published_here: true,
         }
     }
 }
@@ -67,7 +72,7 @@ impl VersionSet {
     }
 
     pub(crate) async fn load(tx: &mut Tx, server_id: Uuid) -> Result<Self, StoreError> {
-        const MEMBERS: &str = "select id, version, status, published_at, is_latest, is_current from versions \
+        const MEMBERS: &str = "select id, version, status, published_at, is_latest, is_current, origin from versions \
              where server_id = $1 order by published_at, id";
         let found: Vec<MemberRow> =
             on!(tx tx, db => sqlx::query_as(MEMBERS).bind(server_id).fetch_all(db).await)?;
@@ -79,6 +84,7 @@ impl VersionSet {
                 published_at: Timestamp::from_micros(row.published_at),
                 is_latest: row.is_latest,
                 is_current: row.is_current,
+                published_here: row.origin == Origin::Published.as_str(),
             })
         });
         Ok(Self {
@@ -107,6 +113,21 @@ impl VersionSet {
     /// The member people and agents should see.
     pub(crate) fn computed_current(&self) -> Option<usize> {
         version::current(&self.candidates())
+    }
+
+    /// Whether a version its publisher sent to us, and did not delete, is greater than `index`: another registry does
+    /// not know of it, so its word on what is latest does not count.
+    pub(crate) fn published_here_is_greater(&self, index: usize) -> bool {
+        let told = &self.members[index];
+        self.members.iter().any(|member| {
+            member.published_here
+                && member.status != Status::Deleted
+                && version::compare(
+                    (&member.version, member.published_at),
+                    (&told.version, told.published_at),
+                )
+                .is_gt()
+        })
     }
 
     /// The member flagged as latest.

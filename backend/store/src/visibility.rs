@@ -8,33 +8,51 @@ use uuid::Uuid;
 
 use crate::audit::{self, AuditOutcome};
 use crate::publish::{By, lock_key};
-use crate::{Store, StoreError, events};
+use crate::{Store, StoreError, events, rows};
 
 /// Rows changed in one transaction.
 const CHUNK: usize = 200;
 
 impl Store {
-    /// Makes exactly those servers hidden that are taken down or whose namespace `is_blocked`. Returns how many
-    /// changed.
-    pub async fn apply_blocked(&self, is_blocked: impl Fn(&str) -> bool) -> Result<usize, StoreError> {
-        const NAMESPACES: &str = "select id, namespace, hidden from servers where taken_down_at is null";
+    /// Makes exactly those servers hidden that are taken down or whose namespace `is_blocked`; each change is an
+    /// event, so that caches and mirrors follow. Returns how many changed.
+    pub async fn apply_blocked(
+        &self,
+        is_blocked: impl Fn(&str) -> bool,
+        at: Timestamp,
+    ) -> Result<usize, StoreError> {
+        const NAMESPACES: &str =
+            "select id, name, namespace, hidden from servers where taken_down_at is null";
         const HIDE_SERVER: &str = "update servers set hidden = $1 where id = $2";
         const HIDE_VERSIONS: &str = "update versions set hidden = $1 where server_id = $2";
-        let servers: Vec<(Uuid, String, bool)> =
+        let servers: Vec<(Uuid, String, String, bool)> =
             on!(read self, db => sqlx::query_as(NAMESPACES).fetch_all(db).await)?;
-        let wrong: Vec<(Uuid, bool)> = servers
+        let wrong: Vec<(Uuid, String, bool)> = servers
             .into_iter()
-            .map(|(id, namespace, hidden)| (id, is_blocked(&namespace), hidden))
-            .filter(|(_, blocked, hidden)| blocked != hidden)
-            .map(|(id, blocked, _)| (id, blocked))
+            .map(|(id, name, namespace, hidden)| (id, name, is_blocked(&namespace), hidden))
+            .filter(|(_, _, blocked, hidden)| blocked != hidden)
+            .map(|(id, name, blocked, _)| (id, name, blocked))
             .collect();
         for chunk in wrong.chunks(CHUNK) {
             let mut tx = self.begin().await?;
-            for (id, hidden) in chunk {
+            let mut news = Vec::with_capacity(chunk.len());
+            for (id, name, hidden) in chunk {
                 on!(tx &mut tx, db => sqlx::query(HIDE_SERVER).bind(hidden).bind(id).execute(db).await.map(|_| ()))?;
                 on!(tx &mut tx, db => sqlx::query(HIDE_VERSIONS).bind(hidden).bind(id).execute(db).await.map(|_| ()))?;
+                let kind = if *hidden {
+                    EventKind::ServerHidden
+                } else {
+                    EventKind::ServerShown
+                };
+                news.push(events::event(
+                    kind,
+                    at,
+                    &rows::server_name("servers", name)?,
+                    None,
+                ));
             }
-            tx.commit().await?;
+            let seq = tx.append_events(&news).await?;
+            self.commit_with(tx, seq).await?;
         }
         Ok(wrong.len())
     }

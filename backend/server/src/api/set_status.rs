@@ -27,7 +27,6 @@ pub(crate) async fn set_status(
     request: Request,
 ) -> Result<Response, Problem> {
     let (actor, change) = signed(&app, request, read).await?;
-    let change = without_message_when_active(change)?;
     let changed = app
         .registry
         .set_status(&actor, &name, Some(&version), &change)
@@ -47,7 +46,6 @@ pub(crate) async fn set_all_statuses(
     request: Request,
 ) -> Result<Response, Problem> {
     let (actor, change) = signed(&app, request, read).await?;
-    let change = without_message_when_active(change)?;
     let changed = app.registry.set_status(&actor, &name, None, &change).await;
     app.lists.wrote();
     changed.map_err(|error| status_problem(&error, NO_SERVER))?;
@@ -82,14 +80,6 @@ fn read(raw: &[u8]) -> Result<StatusChange, Unfit> {
             errors,
         }),
     }
-}
-
-/// Upstream refuses any message with `active`, an empty one too, once it knows who asks.
-fn without_message_when_active(change: StatusChange) -> Result<StatusChange, Problem> {
-    if change.status == Status::Active && change.message.is_some() {
-        return Err(message_with_active());
-    }
-    Ok(change)
 }
 
 fn message_with_active() -> Problem {

@@ -16,7 +16,7 @@ use crate::state::App;
 #[utoipa::path(
     get, path = "/api/v1/servers/{name}/versions/{version}", tag = "servers", operation_id = "get_version",
     summary = "Get one version",
-    description = "By its exact text, whatever its status. `current` stands for the current version.",
+    description = "By its exact text, whatever its status. `current` stands for the current version, unless one is called so.",
     params(
         ("name" = String, Path, max_length = 200, min_length = 1, pattern = r"^[^\u0000]+$",
             description = "`namespace/name`, with the slash percent-encoded."),
@@ -43,7 +43,11 @@ pub(crate) async fn get_own_version(
 /// The version under its exact text, or the current one.
 pub(super) async fn find(app: &App, name: &str, version: &str) -> Result<Option<Version>, Problem> {
     let found = match version {
-        "current" => app.registry.current(name).await,
+        // A version that is called so comes first.
+        "current" => match app.registry.version(name, version, true).await {
+            Ok(None) => app.registry.current(name).await,
+            found => found,
+        },
         // The store reads the word in upstream's sense, which is not offered here.
         "latest" => Ok(None),
         _ => app.registry.version(name, version, true).await,

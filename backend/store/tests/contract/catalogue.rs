@@ -414,7 +414,7 @@ async fn blocked_namespaces_are_shown_nowhere_and_come_back(fresh: &Fresh) {
     publish(store, "com.good/a", "1.0.0", 2).await;
     assert_eq!(
         store
-            .apply_blocked(|namespace| namespace == "com.evil")
+            .apply_blocked(|namespace| namespace == "com.evil", at(8))
             .await
             .unwrap(),
         1
@@ -441,7 +441,31 @@ async fn blocked_namespaces_are_shown_nowhere_and_come_back(fresh: &Fresh) {
     assert_eq!(store.version("com.evil/a", "1.0.0").await.unwrap(), None);
     assert_eq!(store.versions_of("com.evil/a").await.unwrap(), []);
     assert_eq!(store.raw_document("com.evil/a", "1.0.0").await.unwrap(), None);
-    assert_eq!(store.apply_blocked(|_| false).await.unwrap(), 1);
+    let blanked = store.events_after(0, 10).await.unwrap();
+    assert_eq!(
+        blanked.iter().map(|event| event.seq).collect::<Vec<_>>(),
+        [1, 2, 3]
+    );
+    assert!(
+        !serde_json::to_string(&blanked.iter().map(|event| &event.body).collect::<Vec<_>>())
+            .unwrap()
+            .contains("com.evil")
+    );
+    assert_eq!(store.apply_blocked(|_| false, at(9)).await.unwrap(), 1);
+    let back = store.events_after(0, 10).await.unwrap();
+    let kinds: Vec<&str> = back
+        .iter()
+        .map(|event| event.body["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "version.published",
+            "version.published",
+            "server.hidden",
+            "server.shown"
+        ]
+    );
     assert!(store.version("com.evil/a", "1.0.0").await.unwrap().is_some());
 }
 
@@ -476,7 +500,7 @@ async fn a_takedown_hides_the_server_and_blanks_its_events(fresh: &Fresh) {
     let again = try_publish(store, &document("com.evil/a", "1.0.1"), 4).await;
     assert_eq!(again, Err(PublishConflict::TakenDown));
     // A change of the blocked namespaces does not bring it back.
-    store.apply_blocked(|_| false).await.unwrap();
+    store.apply_blocked(|_| false, at(9)).await.unwrap();
     assert_eq!(store.versions_of("com.evil/a").await.unwrap(), []);
 }
 

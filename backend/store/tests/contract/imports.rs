@@ -17,6 +17,9 @@ contract! {
     the_place_reached_is_kept_with_the_rows
     two_rows_of_one_version_in_a_batch_give_the_newer
     importers_of_the_same_rows_at_once_agree
+    a_greater_version_published_here_stays_latest
+    a_flag_that_cannot_be_kept_is_no_change
+    a_deleted_latest_gives_way_though_the_next_row_is_not_sent
 }
 
 async fn an_import_keeps_what_upstream_says(fresh: &Fresh) {
@@ -235,4 +238,93 @@ async fn importers_of_the_same_rows_at_once_agree(fresh: &Fresh) {
         ]
     );
     assert!(versions[0].is_latest && versions[0].is_current);
+}
+
+async fn a_greater_version_published_here_stays_latest(fresh: &Fresh) {
+    let store = &fresh.store;
+    let mut theirs = import_row("com.example/a", "1.0.0", 1);
+    theirs.is_latest = Some(true);
+    store
+        .import_batch(std::slice::from_ref(&theirs), at(2), None)
+        .await
+        .unwrap();
+    publish(store, "com.example/a", "2.0.0", 3).await;
+    let again = store
+        .import_batch(std::slice::from_ref(&theirs), at(4), None)
+        .await
+        .unwrap();
+    assert_eq!(again, [RowOutcome::Unchanged]);
+    let mut touched = reworded(&theirs, "touched");
+    touched.updated_at = at(5);
+    assert_eq!(
+        store.import_batch(&[touched], at(6), None).await.unwrap(),
+        [RowOutcome::Updated]
+    );
+    assert_eq!(
+        store
+            .latest("com.example/a")
+            .await
+            .unwrap()
+            .unwrap()
+            .version
+            .as_str(),
+        "2.0.0"
+    );
+}
+
+async fn a_flag_that_cannot_be_kept_is_no_change(fresh: &Fresh) {
+    let store = &fresh.store;
+    let mut only = import_row("com.example/a", "1.0.0", 1);
+    only.is_latest = Some(false);
+    let mut both = [
+        import_row("com.example/b", "1.0.0", 1),
+        import_row("com.example/b", "2.0.0", 2),
+    ];
+    for row in &mut both {
+        row.is_latest = Some(true);
+    }
+    let rows = [vec![only], both.to_vec()].concat();
+    store.import_batch(&rows, at(3), None).await.unwrap();
+    let head = store.head().await.unwrap();
+    for n in 4..6 {
+        assert_eq!(
+            store.import_batch(&rows, at(n), None).await.unwrap(),
+            [RowOutcome::Unchanged; 3]
+        );
+    }
+    assert_eq!(store.head().await.unwrap(), head);
+    assert!(
+        store
+            .version("com.example/a", "1.0.0")
+            .await
+            .unwrap()
+            .unwrap()
+            .is_latest,
+        "some version is"
+    );
+}
+
+async fn a_deleted_latest_gives_way_though_the_next_row_is_not_sent(fresh: &Fresh) {
+    let store = &fresh.store;
+    let mut rows = vec![
+        import_row("com.example/a", "0.0.59", 1),
+        import_row("com.example/a", "1.0.0", 2),
+    ];
+    (rows[0].is_latest, rows[1].is_latest) = (Some(false), Some(true));
+    store.import_batch(&rows, at(3), None).await.unwrap();
+    let mut deleted = rows.remove(1);
+    deleted.status = Status::Deleted;
+    deleted.is_latest = Some(false);
+    deleted.updated_at = at(4);
+    store.import_batch(&[deleted], at(5), None).await.unwrap();
+    assert_eq!(
+        store
+            .latest("com.example/a")
+            .await
+            .unwrap()
+            .unwrap()
+            .version
+            .as_str(),
+        "0.0.59"
+    );
 }
