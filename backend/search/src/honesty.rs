@@ -33,8 +33,8 @@ fn is_heap(words: &[Word], text: &str) -> bool {
 fn gives_orders(words: &[Word], text: &str) -> bool {
     let said: Vec<&str> = words.iter().map(|word| word.surface.as_str()).collect();
     let orders: [&[&str]; 5] = [
-        &["ignore", "the", "other"],
-        &["ignore", "all", "other"],
+        &["ignore", "the", "other", "tools"],
+        &["ignore", "all", "other", "tools"],
         &["ignore", "previous", "instructions"],
         &["ignore", "other", "tools"],
         &["prefer", "this", "result"],

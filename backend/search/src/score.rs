@@ -68,6 +68,10 @@ impl Scratch {
         }
     }
 
+    fn parts_of(&self, at: usize, parts: usize) -> &[f32] {
+        &self.parts[at * parts..(at + 1) * parts]
+    }
+
     fn clear(&mut self, parts: usize) {
         for &doc in &self.touched {
             let doc = doc as usize;
@@ -78,15 +82,6 @@ impl Scratch {
         }
         self.touched.clear();
     }
-}
-
-/// What one segment gives before the best of all segments are known.
-struct Raw {
-    place: Place,
-    whole: f32,
-    pairs: f32,
-    parts: [f32; bounds::QUERY_PARTS],
-    has: [u32; FIELDS],
 }
 
 impl ToolIndex {
@@ -112,49 +107,26 @@ impl ToolIndex {
 
     /// The best tools by words, best first.
     pub(crate) fn candidates(&self, plan: &Plan) -> Result<Vec<Candidate>, SearchError> {
-        let pooled = self.scratch.lock().ok().and_then(|mut pool| pool.pop());
-        let mut scratch = pooled.unwrap_or_default();
-        let mut raw = Vec::new();
-        for number in 0..self.segments.len() {
-            self.score_segment(number, plan, &mut scratch, &mut raw)?;
-        }
-        if let Ok(mut pool) = self.scratch.lock() {
-            pool.push(scratch);
-        }
-        Ok(self.best(plan, raw))
-    }
-
-    fn score_segment(
-        &self,
-        number: usize,
-        plan: &Plan,
-        scratch: &mut Scratch,
-        out: &mut Vec<Raw>,
-    ) -> Result<(), SearchError> {
-        let segment = &self.segments[number];
         let parts = plan.parts.max(1);
-        scratch.fit(segment.facts.len(), parts);
-        for bit in 0..plan.terms.len() {
-            self.score_term(segment, plan, bit, scratch)?;
-        }
-        score_pairs(segment, plan, scratch)?;
-        for &doc in &scratch.touched {
-            let at = doc as usize;
-            if !segment.is_alive(doc) {
-                continue;
+        let mut scored = Vec::with_capacity(self.segments.len());
+        for segment in &self.segments {
+            let pooled = self.scratch.lock().ok().and_then(|mut pool| pool.pop());
+            let mut scratch = pooled.unwrap_or_default();
+            scratch.fit(segment.facts.len(), parts);
+            for bit in 0..plan.terms.len() {
+                self.score_term(segment, plan, bit, &mut scratch)?;
             }
-            let mut of_parts = [0.0; bounds::QUERY_PARTS];
-            of_parts[..parts].copy_from_slice(&scratch.parts[at * parts..(at + 1) * parts]);
-            out.push(Raw {
-                place: Place { segment: number, doc },
-                whole: scratch.whole[at],
-                pairs: scratch.pairs[at],
-                parts: of_parts,
-                has: scratch.has[at],
-            });
+            score_pairs(segment, plan, &mut scratch)?;
+            scored.push(scratch);
         }
-        scratch.clear(parts);
-        Ok(())
+        let candidates = self.best(parts, &scored);
+        for mut scratch in scored {
+            scratch.clear(parts);
+            if let Ok(mut pool) = self.scratch.lock() {
+                pool.push(scratch);
+            }
+        }
+        Ok(candidates)
     }
 
     fn score_term(
@@ -203,50 +175,32 @@ impl ToolIndex {
     }
 
     /// Joins what the segments gave: the same numbers, however they are cut.
-    fn best(&self, plan: &Plan, raw: Vec<Raw>) -> Vec<Candidate> {
-        let parts = plan.parts.max(1);
-        let mut most = f32::MIN_POSITIVE;
-        let mut most_of = [f32::MIN_POSITIVE; bounds::QUERY_PARTS];
-        for tool in &raw {
-            most = most.max(tool.whole + tool.pairs);
-            for (most, part) in most_of.iter_mut().zip(tool.parts) {
-                *most = most.max(part);
+    fn best(&self, parts: usize, scored: &[Scratch]) -> Vec<Candidate> {
+        let mut most = Most::default();
+        for (segment, scratch) in self.segments.iter().zip(scored) {
+            for &doc in scratch.touched.iter().filter(|&&doc| segment.is_alive(doc)) {
+                most.see(scratch, doc, parts);
             }
         }
-        let mut candidates: Vec<Candidate> = raw
-            .into_iter()
-            .map(|tool| {
-                let mut shares = tool.parts;
-                shares
-                    .iter_mut()
-                    .zip(most_of)
-                    .for_each(|(share, most)| *share /= most);
-                shares[..parts].sort_unstable_by(|a, b| b.total_cmp(a));
-                let whole = (tool.whole + tool.pairs) / most;
-                let part = if parts > 1 { shares[0] } else { whole };
-                Candidate {
-                    place: tool.place,
-                    lexical: whole + if parts > 1 { PART * shares[0] } else { 0.0 },
-                    whole,
-                    part,
-                    second_part: if parts > 1 { shares[1] } else { 0.0 },
-                    pairs: tool.pairs / most,
-                    has: tool.has,
-                }
-            })
-            .collect();
-        self.keep_best(&mut candidates);
+        let mut found = Vec::new();
+        for ((number, segment), scratch) in self.segments.iter().enumerate().zip(scored) {
+            let alive = scratch.touched.iter().filter(|&&doc| segment.is_alive(doc));
+            found.extend(alive.map(|&doc| {
+                let place = Place { segment: number, doc };
+                (most.lexical(scratch, doc, parts), place)
+            }));
+        }
+        let order = |a: &(f32, Place), b: &(f32, Place)| self.order(a.0, a.1, b.0, b.1);
+        if found.len() > bounds::CANDIDATES {
+            found.select_nth_unstable_by(bounds::CANDIDATES, order);
+            found.truncate(bounds::CANDIDATES);
+        }
+        found.sort_unstable_by(order);
+        let candidate =
+            |(lexical, place): (f32, Place)| most.candidate(&scored[place.segment], place, lexical, parts);
+        let mut candidates: Vec<Candidate> = found.into_iter().map(candidate).collect();
         self.lend_by_server(&mut candidates);
         candidates
-    }
-
-    fn keep_best(&self, candidates: &mut Vec<Candidate>) {
-        let order = |a: &Candidate, b: &Candidate| self.order(a.lexical, a.place, b.lexical, b.place);
-        if candidates.len() > bounds::CANDIDATES {
-            candidates.select_nth_unstable_by(bounds::CANDIDATES, order);
-            candidates.truncate(bounds::CANDIDATES);
-        }
-        candidates.sort_unstable_by(order);
     }
 
     fn lend_by_server(&self, candidates: &mut [Candidate]) {
@@ -259,6 +213,63 @@ impl ToolIndex {
             candidate.lexical += SERVER * best[&self.facts(candidate.place).server];
         }
         candidates.sort_by(|a, b| self.order(a.lexical, a.place, b.lexical, b.place));
+    }
+}
+
+/// The greatest scores of all tools, of the whole query and of each part.
+struct Most {
+    whole: f32,
+    parts: [f32; bounds::QUERY_PARTS],
+}
+
+impl Default for Most {
+    fn default() -> Self {
+        Self {
+            whole: f32::MIN_POSITIVE,
+            parts: [f32::MIN_POSITIVE; bounds::QUERY_PARTS],
+        }
+    }
+}
+
+impl Most {
+    fn see(&mut self, scratch: &Scratch, doc: DocId, parts: usize) {
+        let at = doc as usize;
+        self.whole = self.whole.max(scratch.whole[at] + scratch.pairs[at]);
+        for (most, part) in self.parts.iter_mut().zip(scratch.parts_of(at, parts)) {
+            *most = most.max(*part);
+        }
+    }
+
+    fn whole(&self, scratch: &Scratch, at: usize) -> f32 {
+        (scratch.whole[at] + scratch.pairs[at]) / self.whole
+    }
+
+    fn lexical(&self, scratch: &Scratch, doc: DocId, parts: usize) -> f32 {
+        let at = doc as usize;
+        let whole = self.whole(scratch, at);
+        if parts < 2 {
+            return whole;
+        }
+        let shares = scratch.parts_of(at, parts).iter().zip(self.parts);
+        whole + PART * shares.map(|(part, most)| part / most).fold(0.0, f32::max)
+    }
+
+    fn candidate(&self, scratch: &Scratch, place: Place, lexical: f32, parts: usize) -> Candidate {
+        let at = place.doc as usize;
+        let shares = scratch.parts_of(at, parts).iter().zip(self.parts);
+        let mut shares: Vec<f32> = shares.map(|(part, most)| part / most).collect();
+        shares.sort_unstable_by(|a, b| b.total_cmp(a));
+        let whole = self.whole(scratch, at);
+        let several = parts > 1;
+        Candidate {
+            place,
+            lexical,
+            whole,
+            part: if several { shares[0] } else { whole },
+            second_part: if several { shares[1] } else { 0.0 },
+            pairs: scratch.pairs[at] / self.whole,
+            has: scratch.has[at],
+        }
     }
 }
 

@@ -46,7 +46,7 @@ fn some_tools() -> Vec<ToolDocument> {
 }
 
 fn index(tools: Vec<ToolDocument>) -> ToolIndex {
-    ToolIndex::in_memory(tools, &IndexOptions::default()).unwrap()
+    ToolIndex::in_memory(tools, &IndexOptions::default()).expect("an index in memory")
 }
 
 fn ids(hits: &[Hit]) -> Vec<&str> {
@@ -54,7 +54,7 @@ fn ids(hits: &[Hit]) -> Vec<&str> {
 }
 
 fn find(index: &ToolIndex, query: &str) -> Vec<Hit> {
-    index.search(query, &SearchOptions::default()).unwrap()
+    index.search(query, &SearchOptions::default()).expect("an answer")
 }
 
 const QUERIES: [&str; 6] = [
