@@ -39,6 +39,7 @@ def run(name, location, parameters, *options):
          "--max-examples", str(EXAMPLES), "--seed", "1", "--workers", "1", "--request-timeout", "30",
          "--report", "junit", "--report-junit-path", junit, *options],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=OUT,
+        env={**os.environ, "SCHEMATHESIS_HOOKS": "short_addresses", "PYTHONPATH": str(Path(__file__).parent)},
     )
     print("\n".join(line if len(line) <= LINE else line[:LINE] + "…" for line in ended.stdout.splitlines()))
     checks = Checks()
