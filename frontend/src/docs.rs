@@ -28,7 +28,7 @@ impl DocPage {
 /// Slug, title, summary, Markdown.
 type Written = (&'static str, &'static str, &'static str, &'static str);
 
-const WRITTEN: [Written; 6] = [
+const WRITTEN: [Written; 7] = [
     (
         "",
         "Concepts",
@@ -64,6 +64,12 @@ const WRITTEN: [Written; 6] = [
         "Differences",
         "Every deliberate difference to the official registry.",
         include_str!("../docs/differences.md"),
+    ),
+    (
+        "search-measured",
+        "How search is measured",
+        "What the ranking was scored on, and what it misses.",
+        include_str!("../docs/search-measured.md"),
     ),
 ];
 
