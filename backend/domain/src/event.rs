@@ -35,11 +35,20 @@ pub enum EventKind {
     /// An operator took a server down; its earlier events are blanked.
     #[serde(rename = "server.taken_down")]
     ServerTakenDown,
+    /// A target was looked at.
+    #[serde(rename = "snapshot.recorded")]
+    SnapshotRecorded,
+    /// What a target declares differs from the look before.
+    #[serde(rename = "change.recorded")]
+    ChangeRecorded,
+    /// The provenance of an artifact was decided.
+    #[serde(rename = "verdict.recorded")]
+    VerdictRecorded,
 }
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::VersionPublished,
         Self::VersionImported,
         Self::VersionEdited,
@@ -47,6 +56,9 @@ impl EventKind {
         Self::ServerHidden,
         Self::ServerShown,
         Self::ServerTakenDown,
+        Self::SnapshotRecorded,
+        Self::ChangeRecorded,
+        Self::VerdictRecorded,
     ];
 
     /// The word in JSON and SQL.
@@ -59,6 +71,9 @@ impl EventKind {
             Self::ServerHidden => "server.hidden",
             Self::ServerShown => "server.shown",
             Self::ServerTakenDown => "server.taken_down",
+            Self::SnapshotRecorded => "snapshot.recorded",
+            Self::ChangeRecorded => "change.recorded",
+            Self::VerdictRecorded => "verdict.recorded",
         }
     }
 

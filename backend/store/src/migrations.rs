@@ -33,12 +33,20 @@ impl MigrationState {
 }
 
 /// Number, name, SQLite text, PostgreSQL text. Never edit one that was released.
-const MIGRATIONS: &[(i64, &str, &str, &str)] = &[(
-    1,
-    "core",
-    include_str!("../../../migrations/sqlite/0001_core.sql"),
-    include_str!("../../../migrations/postgres/0001_core.sql"),
-)];
+const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
+    (
+        1,
+        "core",
+        include_str!("../../../migrations/sqlite/0001_core.sql"),
+        include_str!("../../../migrations/postgres/0001_core.sql"),
+    ),
+    (
+        2,
+        "observations",
+        include_str!("../../../migrations/sqlite/0002_observations.sql"),
+        include_str!("../../../migrations/postgres/0002_observations.sql"),
+    ),
+];
 
 fn migrator(sqlite: bool) -> Migrator {
     let migrations = MIGRATIONS.iter().map(|(number, name, for_sqlite, for_postgres)| {

@@ -7,5 +7,6 @@ mod blobs;
 mod catalogue;
 mod feed;
 mod imports;
+mod observations;
 mod opening;
 mod queue;
