@@ -17,6 +17,7 @@ pub mod name;
 pub mod permission;
 pub mod profile;
 pub mod provenance;
+pub mod reason;
 pub mod record;
 pub mod rules;
 pub mod sarif;

@@ -137,3 +137,29 @@ pub const OCI_RECORDED_FILES: usize = 512;
 pub const OCI_RECORDED_BYTES: usize = 64 * 1024 * 1024;
 /// Largest manifest or index of an image registry, in bytes.
 pub const OCI_MANIFEST_BYTES: usize = 4 * 1024 * 1024;
+/// Largest single message of a server we look at, in bytes (4 MiB).
+pub const MCP_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+/// Most bytes a server may send us in one take, in bytes (8 MiB).
+pub const TAKE_BYTES: usize = 8 * 1024 * 1024;
+/// Most messages, and lines that are none, a server may send us in one take.
+pub const TAKE_MESSAGES: usize = 20_000;
+/// Most pages followed in one list.
+pub const LIST_PAGES: usize = 50;
+/// Longest page cursor of a list that is followed, in bytes.
+pub const LIST_CURSOR_BYTES: usize = 4 * 1024;
+/// Longest wait for the first answer of a server, from its start, in seconds.
+pub const PROBE_SECS: u64 = 30;
+/// Longest wait for each later answer, in seconds.
+pub const ANSWER_SECS: u64 = 20;
+/// Longest time of one take, in seconds.
+pub const TAKE_SECS: u64 = 120;
+/// Time a server has to end by itself once its input is closed, in milliseconds; twice, before it is killed.
+pub const END_MILLIS: u64 = 500;
+/// Last bytes of a server's error output that are kept.
+pub const STDERR_TAIL_BYTES: usize = 8 * 1024;
+/// Longest words of a server about itself that are kept (an error, a challenge), in characters.
+pub const SERVER_WORDS_CHARS: usize = 2000;
+/// Largest document about who gives access to a remote, in bytes.
+pub const ACCESS_METADATA_BYTES: usize = 64 * 1024;
+/// Most requests of a server that are answered in one take.
+pub const SERVER_REQUESTS_ANSWERED: usize = 100;
