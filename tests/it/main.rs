@@ -6,4 +6,5 @@ mod crash;
 mod findings;
 mod http;
 mod import;
+mod observe;
 mod workspace;

@@ -15,8 +15,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use toolmark_domain::permission::{Action, Permission};
 use toolmark_registry::{
-    Database, HandClock, ImportOptions, NamespacePattern, Registry, RegistrySettings, StoreSettings,
-    TokenRequest,
+    BlobPlace, Database, HandClock, ImportOptions, NamespacePattern, Registry, RegistrySettings,
+    StoreSettings, TokenRequest,
 };
 use toolmark_server::{RateLimit, ServerSettings};
 use toolmark_store::By;
@@ -112,6 +112,7 @@ impl Builder {
         let start = "2026-03-01T12:00:00Z".parse().expect("a time");
         let clock = HandClock::at(start);
         let settings = RegistrySettings {
+            blobs: BlobPlace::Directory(self.folder.path().join("blobs")),
             store: StoreSettings {
                 database: self.database.clone(),
                 connections: 4,

@@ -6,3 +6,4 @@ pub mod app;
 pub mod data;
 pub mod fake_official;
 pub mod program;
+pub mod scripted;

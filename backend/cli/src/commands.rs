@@ -15,9 +15,12 @@ mod validate;
 mod verify;
 mod verify_bundle;
 mod version;
+mod worker;
 
 use anyhow::Context as _;
 use clap::Subcommand;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::info;
 
 use crate::Global;
 use crate::outcome::{Failure, Outcome};
@@ -27,6 +30,8 @@ use crate::outcome::{Failure, Outcome};
 pub(crate) enum Command {
     /// Serve the site and the API
     Serve(serve::ServeArgs),
+    /// Run the background jobs only
+    Worker(worker::WorkerArgs),
     /// Take over another registry, or a file
     Import(import::ImportArgs),
     /// Check a server.json as a registry would
@@ -62,6 +67,7 @@ pub(crate) enum Command {
 pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Serve(args) => serve::run(global, &args),
+        Command::Worker(args) => worker::run(global, &args),
         Command::Import(args) => import::run(global, &args),
         Command::Validate(args) => validate::run(global, &args),
         Command::Diff(args) => diff::run(&args),
@@ -82,4 +88,16 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure>
 fn block_on<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     Ok(runtime.context("cannot start the runtime")?.block_on(work))
+}
+
+/// Done at the first SIGTERM or SIGINT.
+fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for SIGINT")?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => info!("told to stop by SIGTERM"),
+            _ = interrupt.recv() => info!("told to stop by SIGINT"),
+        }
+    })
 }

@@ -7,7 +7,10 @@ use std::time::Duration;
 use anyhow::anyhow;
 use toolmark_domain::limits::OUTBOUND_CONNECT_SECS;
 use toolmark_outbound::Client;
-use toolmark_registry::{Database, NamespacePattern, Registry, RegistrySettings, StoreSettings, SystemClock};
+use toolmark_registry::{
+    BlobPlace, Database, NamespacePattern, Registry, RegistrySettings, StoreSettings, SystemClock,
+    WorkerSettings,
+};
 
 use crate::outcome::Failure;
 use crate::settings::{Settings, masked_text};
@@ -33,10 +36,19 @@ pub(crate) fn registry_settings(settings: &Settings) -> Result<RegistrySettings,
             database: database(settings)?,
             connections: settings.store.connections.get(),
         },
+        blobs: BlobPlace::Directory(Path::new(&settings.store.data_dir).join("blobs")),
         dev_auth: settings.auth.dev,
         blocked_namespaces: blocked.collect::<Result<_, _>>()?,
         allow_local_remotes: settings.policy.allow_local_remotes,
     })
+}
+
+/// The background jobs that can be done here.
+pub(crate) fn worker(settings: &Settings) -> WorkerSettings {
+    WorkerSettings {
+        concurrency: usize::try_from(settings.jobs.concurrency.get()).unwrap_or(usize::MAX),
+        crawler: None,
+    }
 }
 
 /// The client for whatever is fetched.

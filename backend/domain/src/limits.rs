@@ -13,6 +13,24 @@ pub const MANIFEST_ITEMS: usize = 2000;
 pub const RULE_TEXT_BYTES: usize = 100_000;
 /// Most findings named for one manifest or one step; a last one says how many were left out.
 pub const FINDINGS: usize = 2000;
+/// Most findings told in the event of a change; all are in its document.
+pub const EVENT_FINDINGS: usize = 10;
+/// Most attempts to record a look while others are recorded.
+pub const OBSERVE_ATTEMPTS: usize = 8;
+/// Most targets of one version that are looked at.
+pub const TARGETS_LOOKED_AT: usize = 16;
+/// Most attempts of a crawl that failed on our side.
+pub const CRAWL_ATTEMPTS: i64 = 5;
+/// Time until a surprising look is repeated, in seconds.
+pub const SECOND_LOOK_SECS: i64 = 600;
+/// Time until a remote is looked at again, in seconds (a day), and a tenth of it at most.
+pub const REMOTE_RELOOK_SECS: i64 = 86_400;
+/// Time until a package is looked at again, in seconds (two weeks), and a tenth of it at most.
+pub const PACKAGE_RELOOK_SECS: i64 = 14 * 86_400;
+/// How long a worker may hold a job, in seconds: longer than any job takes.
+pub const JOB_LEASE_SECS: i64 = 1800;
+/// Time until a failed job is tried again, in seconds; doubled at each attempt.
+pub const JOB_RETRY_SECS: i64 = 30;
 /// Longest text of one side of a finding, in characters.
 pub const FINDING_TEXT_CHARS: usize = 600;
 /// Deepest nesting of arrays and objects in any JSON we read.

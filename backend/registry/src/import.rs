@@ -376,6 +376,7 @@ impl Importer<'_> {
             raw: row.raw,
             valid: row.valid,
             facts: row.facts,
+            jobs: Vec::new(),
         })
     }
 }

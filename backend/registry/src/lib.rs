@@ -4,6 +4,9 @@
 mod auth;
 mod clock;
 mod import;
+mod jobs;
+mod observe;
+mod observed;
 mod policy;
 mod publish;
 mod reads;
@@ -12,6 +15,7 @@ mod starter;
 mod status;
 mod tokens;
 mod upkeep;
+mod worker;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -24,9 +28,11 @@ pub use import::{
     Example, ImportError, ImportOptions, ImportProgress, ImportReport, Place, ProgressFn, Reason, Skipped,
     Stop,
 };
+pub use jobs::crawl::{Crawl, CrawlError, CrawlRequest};
+pub use observe::{Observation, ObserveError, Observed};
 pub use policy::NamespacePattern;
 pub use publish::{Draft, DraftError, PublishError};
-pub use settings::{OpenError, RegistrySettings};
+pub use settings::{BlobPlace, OpenError, RegistrySettings};
 pub use starter::{StarterEntry, StarterOutcome, starter_entries};
 pub use status::StatusError;
 pub use tokens::{TokenError, TokenRequest};
@@ -35,9 +41,11 @@ pub use toolmark_provenance as provenance;
 /// The ranking, for commands that need no registry to run.
 pub use toolmark_search as search;
 pub use toolmark_store::{
-    AuditEntry, AuditOutcome, By, Database, Engine, MigrationState, MigrationStep, PageKey, ServerFilter,
-    StatusChange, StoreError, StoreSettings, StoredToken, VersionChoice, VersionFilter,
+    AuditEntry, AuditOutcome, BlobError, Blobs, By, ChangeFilter, Database, Engine, ItemHistory,
+    MigrationState, MigrationStep, PageKey, ServerFilter, StatusChange, StoreError, StoreSettings,
+    StoredChange, StoredSnapshot, StoredToken, VersionChoice, VersionFilter,
 };
+pub use worker::WorkerSettings;
 
 /// The registry. Cheap to clone.
 #[derive(Clone)]
@@ -47,6 +55,7 @@ pub struct Registry {
 
 struct Inner {
     store: Store,
+    blobs: Blobs,
     clock: Arc<dyn Clock>,
     settings: RegistrySettings,
     keys: auth::SigningKeys,
@@ -68,12 +77,14 @@ impl Registry {
             .lines()
             .filter_map(NamespacePattern::parse)
             .collect::<Vec<_>>();
+        let blobs = settings.blobs.open()?;
         let blocked = RwLock::new([settings.blocked_namespaces.clone(), applied].concat());
         let keys = auth::SigningKeys::load(&store, clock.now()).await?;
         let stats = reads::StatsCache::default();
         Ok(Self {
             inner: Arc::new(Inner {
                 store,
+                blobs,
                 clock,
                 settings,
                 keys,
@@ -138,6 +149,11 @@ impl Registry {
 
     pub(crate) fn store(&self) -> &Store {
         &self.inner.store
+    }
+
+    /// Where documents and artifacts are kept, by their digest.
+    pub fn blobs(&self) -> &Blobs {
+        &self.inner.blobs
     }
 
     /// The time.

@@ -8,10 +8,12 @@ use toolmark_domain::name::ServerName;
 use toolmark_domain::permission::{Action, Permission};
 use toolmark_domain::record::{Origin, Version};
 use toolmark_domain::status::Status;
+use toolmark_domain::timestamp::Timestamp;
 use toolmark_domain::validation::{self, FieldError, PublisherMetaError, Validation};
 use toolmark_domain::version::VersionId;
 use toolmark_store::{EditConflict, NewVersion, PublishConflict, StoreError};
 
+use crate::jobs::crawl;
 use crate::{Actor, Registry};
 
 /// A `server.json` that passed the gate: it can be read, and its fields have the right form.
@@ -153,7 +155,7 @@ impl Draft {
         &self.value
     }
 
-    fn new_version(&self) -> NewVersion {
+    fn new_version(&self, at: Timestamp) -> NewVersion {
         NewVersion {
             server: self.server.clone(),
             version: self.version.clone(),
@@ -163,6 +165,7 @@ impl Draft {
             raw: self.raw.clone(),
             facts: Document::read(&self.served),
             hidden: false,
+            jobs: vec![crawl::of_new_version(&self.server, &self.version, at)],
         }
     }
 }
@@ -176,7 +179,7 @@ impl Registry {
         validation::check_publisher_meta(&draft.value)?;
         let outcome = self
             .store()
-            .publish(&draft.new_version(), &actor.by(), self.now())
+            .publish(&draft.new_version(self.now()), &actor.by(), self.now())
             .await?;
         let version = outcome?;
         tracing::info!(
@@ -209,7 +212,7 @@ impl Registry {
         validation::check_publisher_meta(&draft.value)?;
         Ok(self
             .store()
-            .edit(&draft.new_version(), &actor.by(), self.now())
+            .edit(&draft.new_version(self.now()), &actor.by(), self.now())
             .await??)
     }
 

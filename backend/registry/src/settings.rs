@@ -1,6 +1,8 @@
 //! What the registry is opened with.
 
-use toolmark_store::{StoreError, StoreSettings};
+use std::path::PathBuf;
+
+use toolmark_store::{BlobError, Blobs, StoreError, StoreSettings};
 
 use crate::policy::NamespacePattern;
 
@@ -8,6 +10,7 @@ use crate::policy::NamespacePattern;
 #[derive(Clone, Debug)]
 pub struct RegistrySettings {
     pub store: StoreSettings,
+    pub blobs: BlobPlace,
     /// Development login: `/v0/auth/none`, for names below `io.modelcontextprotocol.anonymous/`.
     pub dev_auth: bool,
     /// Namespaces that are shown nowhere and cannot be published to.
@@ -16,11 +19,34 @@ pub struct RegistrySettings {
     pub allow_local_remotes: bool,
 }
 
+/// Where documents and artifacts are kept.
+#[derive(Clone, Debug)]
+pub enum BlobPlace {
+    /// A folder, made when absent.
+    Directory(PathBuf),
+    /// A URL such as `s3://bucket/prefix`, and what its client is to know (`endpoint`, `region`, `access_key_id`, …).
+    Url {
+        url: String,
+        options: Vec<(String, String)>,
+    },
+}
+
+impl BlobPlace {
+    pub(crate) fn open(&self) -> Result<Blobs, BlobError> {
+        match self {
+            Self::Directory(path) => Blobs::directory(path),
+            Self::Url { url, options } => Blobs::url(url, options),
+        }
+    }
+}
+
 /// Why a registry cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("cannot open the store")]
     Store(#[from] StoreError),
+    #[error("cannot open the blob store")]
+    Blobs(#[from] BlobError),
     /// The stored signing seed is not one.
     #[error("the stored signing seed cannot be used")]
     BadSeed,

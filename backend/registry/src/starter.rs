@@ -14,6 +14,7 @@ use toolmark_domain::version::VersionId;
 use toolmark_store::{ImportRow, RowOutcome, StoreError};
 
 use crate::Registry;
+use crate::jobs::crawl;
 
 /// The list: an array of whole `server.json` documents, sorted by name.
 const LIST: &str = include_str!("starter.json");
@@ -57,6 +58,7 @@ impl Registry {
 
     fn row(&self, entry: StarterEntry, now: Timestamp) -> ImportRow {
         ImportRow {
+            jobs: vec![crawl::of_new_version(&entry.server, &entry.version, now)],
             hidden: self.is_blocked(entry.server.namespace()),
             server: entry.server,
             version: entry.version,
@@ -141,6 +143,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let registry = Registry::open(
             RegistrySettings {
+                blobs: crate::BlobPlace::Directory(folder.path().join("blobs")),
                 store: StoreSettings {
                     database: Database::Sqlite(folder.path().join("registry.db")),
                     connections: 1,

@@ -14,6 +14,7 @@ use toolmark_domain::timestamp::Timestamp;
 use toolmark_domain::version::VersionId;
 use uuid::Uuid;
 
+use crate::jobs::NewJob;
 use crate::pools::Tx;
 use crate::publish::{lock_key, raw_if_other};
 use crate::version_set::VersionSet;
@@ -43,6 +44,8 @@ pub struct ImportRow {
     pub facts: Document,
     /// The operator's settings hide this name.
     pub hidden: bool,
+    /// What must follow when the row is written.
+    pub jobs: Vec<NewJob>,
 }
 
 /// What became of a row.
@@ -236,7 +239,10 @@ impl Tx {
         Ok(())
     }
 
-    async fn write_news(&mut self, news: &[News<'_>]) -> Result<(), StoreError> {
+    async fn write_news(&mut self, news: &[News<'_>], at: Timestamp) -> Result<(), StoreError> {
+        for job in news.iter().flat_map(|news| &news.row.jobs) {
+            self.enqueue(job, at).await?;
+        }
         let (added, updated): (Vec<_>, Vec<_>) =
             news.iter().partition(|news| news.outcome == RowOutcome::Added);
         for news in updated {
@@ -417,7 +423,7 @@ impl Store {
                 server_id: servers[row.server.as_str()].id,
             });
         }
-        tx.write_news(&news).await?;
+        tx.write_news(&news, at).await?;
         let mut current: HashMap<&str, Option<String>> = HashMap::new();
         for (name, rows) in touched {
             current.insert(name, tx.settle(name, servers[name].id, &rows).await?);

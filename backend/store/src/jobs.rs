@@ -1,6 +1,6 @@
 //! The queue of work that must happen once for a fact. A job row is written in the transaction of its cause.
 
-use sqlx::FromRow;
+use sqlx::{FromRow, QueryBuilder};
 use toolmark_domain::timestamp::Timestamp;
 use uuid::Uuid;
 
@@ -74,10 +74,12 @@ impl Store {
         Ok(added)
     }
 
-    /// Takes the most urgent due job, for `lease_secs`; a job whose worker's lease ended is due again.
+    /// Takes the most urgent due job of one of these names, for `lease_secs`; a job whose worker's lease ended is due
+    /// again.
     pub async fn claim_job(
         &self,
         worker: &str,
+        names: &[&str],
         at: Timestamp,
         lease_secs: i64,
     ) -> Result<Option<Job>, StoreError> {
@@ -86,22 +88,22 @@ impl Store {
              where state = 'running' and lease_until < $1 \
              and not exists (select 1 from jobs twin where twin.name = jobs.name and twin.key = jobs.key \
                              and twin.state = 'waiting')";
-        const CLAIM_SQLITE: &str = "update jobs set state = 'running', worker = $1, lease_until = $2, \
-             attempts = attempts + 1 where id = (select id from jobs where state = 'waiting' and run_at <= $3 \
-             order by priority desc, run_at limit 1) \
-             returning id, name, key, payload, attempts, max_attempts";
-        const CLAIM_POSTGRES: &str = "update jobs set state = 'running', worker = $1, lease_until = $2, \
-             attempts = attempts + 1 where id = (select id from jobs where state = 'waiting' and run_at <= $3 \
-             order by priority desc, run_at limit 1 for update skip locked) \
-             returning id, name, key, payload, attempts, max_attempts";
-        let claim = self.dialect(CLAIM_SQLITE, CLAIM_POSTGRES);
+        let skip = self.dialect("", " for update skip locked");
         let mut tx = self.begin().await?;
         on!(tx &mut tx, db => sqlx::query(EXPIRE).bind(at.as_micros()).execute(db).await.map(|_| ()))?;
-        let job: Option<Job> = on!(tx &mut tx, db => sqlx::query_as(claim)
-            .bind(worker)
-            .bind(at.plus_secs(lease_secs).as_micros())
-            .bind(at.as_micros())
-            .fetch_optional(db).await)?;
+        let job: Option<Job> = on!(tx &mut tx, db => {
+            let mut claim = QueryBuilder::new("update jobs set state = 'running', worker = ");
+            claim.push_bind(worker).push(", lease_until = ").push_bind(at.plus_secs(lease_secs).as_micros());
+            claim.push(", attempts = attempts + 1 where id = (select id from jobs where state = 'waiting' and run_at <= ");
+            claim.push_bind(at.as_micros()).push(" and name in (");
+            let mut list = claim.separated(", ");
+            for name in names {
+                list.push_bind(*name);
+            }
+            claim.push(") order by priority desc, run_at limit 1").push(skip);
+            claim.push(") returning id, name, key, payload, attempts, max_attempts");
+            claim.build_query_as().fetch_optional(db).await
+        })?;
         tx.commit().await?;
         Ok(job)
     }

@@ -14,6 +14,7 @@ use toolmark_domain::version::{self, VersionId};
 use uuid::Uuid;
 
 use crate::audit::{self, AuditOutcome};
+use crate::jobs::NewJob;
 use crate::pools::Tx;
 use crate::version_set::{Member, VersionSet};
 use crate::{Store, StoreError, events, ids, search, targets};
@@ -41,6 +42,8 @@ pub struct NewVersion {
     pub facts: Document,
     /// The operator's settings hide this name.
     pub hidden: bool,
+    /// What must follow.
+    pub jobs: Vec<NewJob>,
 }
 
 /// Why a version cannot be published beside what is there.
@@ -302,6 +305,9 @@ impl Store {
         set: &VersionSet,
         at: Timestamp,
     ) -> Result<Version, StoreError> {
+        for job in &new.jobs {
+            tx.enqueue(job, at).await?;
+        }
         let mut event = events::event(kind, at, &new.server, Some(&new.version));
         event.data.insert("sha256".into(), json!(Digest::of(&new.raw)));
         event.data.insert("valid".into(), json!(new.valid));

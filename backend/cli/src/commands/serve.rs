@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use toolmark_domain::timestamp::Timestamp;
 use toolmark_registry::{Registry, StarterOutcome};
 use toolmark_server::{Build, RateLimit, ServerSettings};
@@ -34,6 +33,9 @@ pub(crate) struct ServeArgs {
     /// Fill an empty registry with a list of well-known public servers
     #[arg(long)]
     starter: bool,
+    /// Leave the background jobs to `toolmark worker`
+    #[arg(long)]
+    no_worker: bool,
     /// Let anyone publish under `io.modelcontextprotocol.anonymous/`; on a loopback address only
     #[arg(long)]
     dev_auth: bool,
@@ -45,7 +47,7 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> Result<Outcome, Failure>
         ("--dev-auth", "auth.dev", args.dev_auth.then(|| "true".to_owned())),
     ])?;
     refuse_open_development(&loaded)?;
-    super::block_on(serve(&loaded.settings, args.starter))??;
+    super::block_on(serve(&loaded.settings, args))??;
     Ok(Outcome::Yes)
 }
 
@@ -63,23 +65,33 @@ fn refuse_open_development(loaded: &Loaded) -> Result<(), Failure> {
     Err(Failure::unreadable(error).hint("listen on a loopback address, or leave the development login off"))
 }
 
-async fn serve(settings: &Settings, starter: bool) -> Result<(), Failure> {
+async fn serve(settings: &Settings, args: &ServeArgs) -> Result<(), Failure> {
     // The ports first: what cannot be served must not be filled.
     let listener = bind(settings.server.listen, "server.listen").await?;
     let metrics = match settings.server.metrics_listen {
         Some(address) => Some(bind(address, "server.metrics_listen").await?),
         None => None,
     };
-    let stop = stop_signal()?;
+    let stop = super::stop_signal()?;
     let address = listener
         .local_addr()
         .context("cannot tell the address listened on")?;
     let registry = opening::registry(settings).await?;
-    if starter {
+    if args.starter {
         fill(&registry).await?;
     }
     announce(address);
-    let served = toolmark_server::serve(
+    let (served, ended) = tokio::sync::oneshot::channel::<()>();
+    let jobs = (!args.no_worker).then(|| {
+        let (registry, worker) = (registry.clone(), opening::worker(settings));
+        tokio::spawn(async move {
+            let until = async {
+                let _ = ended.await;
+            };
+            registry.work(&worker, until).await;
+        })
+    });
+    let outcome = toolmark_server::serve(
         listener,
         metrics,
         registry.clone(),
@@ -87,8 +99,12 @@ async fn serve(settings: &Settings, starter: bool) -> Result<(), Failure> {
         stop,
     )
     .await;
+    drop(served);
+    if let Some(jobs) = jobs {
+        jobs.await.context("the jobs failed")?;
+    }
     registry.close().await;
-    served.context("the server failed")?;
+    outcome.context("the server failed")?;
     Ok(())
 }
 
@@ -104,18 +120,6 @@ async fn bind(address: SocketAddr, setting: &str) -> Result<TcpListener, Failure
             ));
         }
         failure
-    })
-}
-
-/// Done at the first SIGTERM or SIGINT.
-fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
-    let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for SIGINT")?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => info!("told to stop by SIGTERM"),
-            _ = interrupt.recv() => info!("told to stop by SIGINT"),
-        }
     })
 }
 

@@ -53,6 +53,14 @@ settings! {
 }
 
 settings! {
+    /// The background jobs.
+    pub(crate) struct JobSettings in "jobs" {
+        /// Jobs one process does at one time.
+        concurrency: NonZeroU32 = NonZeroU32::new(2).unwrap_or(NonZeroU32::MIN);
+    }
+}
+
+settings! {
     /// Who may log in, and how.
     pub(crate) struct AuthSettings in "auth" {
         /// Lets anyone publish under `io.modelcontextprotocol.anonymous/` and log in for development.
@@ -126,6 +134,7 @@ impl Setting for LogFormat {
 pub(crate) struct Settings {
     pub(crate) server: ServerSettings,
     pub(crate) store: StoreSettings,
+    pub(crate) jobs: JobSettings,
     pub(crate) auth: AuthSettings,
     pub(crate) policy: PolicySettings,
     pub(crate) import: ImportSettings,
@@ -134,10 +143,11 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// The sections, in the order of the sample file. A new section is added here and in [`Self::sections_mut`].
-    pub(crate) fn sections(&self) -> [&dyn Section; 6] {
+    pub(crate) fn sections(&self) -> [&dyn Section; 7] {
         [
             &self.server,
             &self.store,
+            &self.jobs,
             &self.auth,
             &self.policy,
             &self.import,
@@ -146,10 +156,11 @@ impl Settings {
     }
 
     /// The same sections, to be filled.
-    pub(crate) fn sections_mut(&mut self) -> [&mut dyn Section; 6] {
+    pub(crate) fn sections_mut(&mut self) -> [&mut dyn Section; 7] {
         [
             &mut self.server,
             &mut self.store,
+            &mut self.jobs,
             &mut self.auth,
             &mut self.policy,
             &mut self.import,

@@ -124,7 +124,13 @@ async fn a_look_is_recorded_with_its_items_and_its_event(fresh: &Fresh) {
     assert_eq!(store.list_current_snapshots("", 9).await.unwrap(), [kept]);
     assert_eq!(store.list_current_snapshots(NAME, 9).await.unwrap(), []);
     assert_eq!(store.items_of(NAME).await.unwrap().len(), 2);
-    assert!(store.claim_job("w", at(9), 60).await.unwrap().is_some());
+    assert!(
+        store
+            .claim_job("w", &["verify"], at(9), 60)
+            .await
+            .unwrap()
+            .is_some()
+    );
     let events = store.events_after(1, 9).await.unwrap();
     assert_eq!(events.len(), 1);
     let event = &events[0].body;

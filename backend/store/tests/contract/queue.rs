@@ -34,7 +34,13 @@ async fn the_most_urgent_due_job_is_taken_once(fresh: &Fresh) {
         !store.enqueue(&job("a", 0, 0), at(0)).await.unwrap(),
         "the same one waits already"
     );
-    let keys = async |n| store.claim_job("w", at(n), 60).await.unwrap().map(|job| job.key);
+    let keys = async |n| {
+        store
+            .claim_job("w", &["verify"], at(n), 60)
+            .await
+            .unwrap()
+            .map(|job| job.key)
+    };
     assert_eq!(keys(1).await.as_deref(), Some("b"));
     assert_eq!(keys(1).await.as_deref(), Some("a"));
     assert_eq!(keys(1).await, None);
@@ -44,9 +50,17 @@ async fn the_most_urgent_due_job_is_taken_once(fresh: &Fresh) {
 async fn a_job_of_a_stopped_worker_is_due_again(fresh: &Fresh) {
     let store = &fresh.store;
     store.enqueue(&job("a", 0, 0), at(0)).await.unwrap();
-    let first = store.claim_job("gone", at(1), 1).await.unwrap().unwrap();
-    assert_eq!(store.claim_job("w", at(2), 1).await.unwrap(), None);
-    let second = store.claim_job("w", at(2_000_000), 1).await.unwrap().unwrap();
+    let first = store
+        .claim_job("gone", &["verify"], at(1), 1)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(store.claim_job("w", &["verify"], at(2), 1).await.unwrap(), None);
+    let second = store
+        .claim_job("w", &["verify"], at(2_000_000), 1)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((second.id, second.attempts), (first.id, 2));
     assert!(
         !store
@@ -70,15 +84,23 @@ async fn a_failing_job_is_tried_again_and_then_dead(fresh: &Fresh) {
         error: "no answer".into(),
         retry_at: at(n),
     };
-    let first = store.claim_job("w", at(1), 60).await.unwrap().unwrap();
+    let first = store
+        .claim_job("w", &["verify"], at(1), 60)
+        .await
+        .unwrap()
+        .unwrap();
     store.finish_job(first.id, "w", &failed(10), at(2)).await.unwrap();
-    assert_eq!(store.claim_job("w", at(9), 60).await.unwrap(), None);
-    let second = store.claim_job("w", at(10), 60).await.unwrap().unwrap();
+    assert_eq!(store.claim_job("w", &["verify"], at(9), 60).await.unwrap(), None);
+    let second = store
+        .claim_job("w", &["verify"], at(10), 60)
+        .await
+        .unwrap()
+        .unwrap();
     store
         .finish_job(second.id, "w", &failed(20), at(11))
         .await
         .unwrap();
-    assert_eq!(store.claim_job("w", at(30), 60).await.unwrap(), None);
+    assert_eq!(store.claim_job("w", &["verify"], at(30), 60).await.unwrap(), None);
     assert_eq!(store.job_counts().await.unwrap(), [0, 0, 1]);
 }
 
@@ -95,7 +117,11 @@ async fn many_workers_never_hold_one_job_twice(fresh: &Fresh) {
         let store = fresh.store.clone();
         workers.spawn(async move {
             let mut keys = Vec::new();
-            while let Some(job) = store.claim_job(&format!("w{worker}"), at(1), 60).await.unwrap() {
+            while let Some(job) = store
+                .claim_job(&format!("w{worker}"), &["verify"], at(1), 60)
+                .await
+                .unwrap()
+            {
                 keys.push(job.key);
             }
             keys

@@ -156,6 +156,7 @@ pub(crate) fn new_version(document: &Value) -> NewVersion {
         facts: Document::read(document),
         document: text,
         hidden: false,
+        jobs: Vec::new(),
     }
 }
 
@@ -184,6 +185,7 @@ pub(crate) fn import_row(name: &str, version: &str, n: i64) -> ImportRow {
         valid: true,
         facts: Document::read(&document),
         hidden: false,
+        jobs: Vec::new(),
     }
 }
 

@@ -1,0 +1,70 @@
+//! Reading what was observed: looks, changes, and any two looks compared.
+
+use toolmark_domain::diff::{self, Diff};
+use toolmark_store::{ChangeFilter, ItemHistory, StoreError, StoredChange, StoredSnapshot};
+use uuid::Uuid;
+
+use crate::Registry;
+use crate::observe::{ObserveError, blocking};
+
+impl Registry {
+    /// One look by its id.
+    pub async fn snapshot(&self, id: Uuid) -> Result<Option<StoredSnapshot>, StoreError> {
+        self.store().snapshot(id).await
+    }
+
+    /// The looks at all targets of one version, newest first.
+    pub async fn snapshots_of(
+        &self,
+        name: &str,
+        version: &str,
+        limit: u32,
+    ) -> Result<Vec<StoredSnapshot>, StoreError> {
+        self.store().snapshots_of(name, version, limit).await
+    }
+
+    /// Of each target of one version the last look and, where that is another, the one shown; by position.
+    pub async fn last_looks(&self, name: &str, version: &str) -> Result<Vec<StoredSnapshot>, StoreError> {
+        self.store().last_looks(name, version).await
+    }
+
+    /// What is shown of every version of a server, by position.
+    pub async fn shown_of(&self, name: &str) -> Result<Vec<StoredSnapshot>, StoreError> {
+        self.store().shown_of(name).await
+    }
+
+    /// What is shown of the current version of a server: its first target that has a manifest.
+    pub async fn current_snapshot(&self, name: &str) -> Result<Option<StoredSnapshot>, StoreError> {
+        self.store().current_snapshot(name).await
+    }
+
+    /// A page of [`Self::current_snapshot`] of all servers, by name, strictly after `after`.
+    pub async fn list_current_snapshots(
+        &self,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<StoredSnapshot>, StoreError> {
+        self.store().list_current_snapshots(after, limit).await
+    }
+
+    /// Changes, newest first, strictly before the event number `before`.
+    pub async fn list_changes(
+        &self,
+        filter: &ChangeFilter,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredChange>, StoreError> {
+        self.store().list_changes(filter, before, limit).await
+    }
+
+    /// Every item ever seen of a server, those that are gone too.
+    pub async fn items_of(&self, name: &str) -> Result<Vec<ItemHistory>, StoreError> {
+        self.store().items_of(name).await
+    }
+
+    /// Compares two looks with the rules of this release.
+    pub async fn compare(&self, from: &StoredSnapshot, to: &StoredSnapshot) -> Result<Diff, ObserveError> {
+        let (old, new) = (self.manifest_of(from).await?, self.manifest_of(to).await?);
+        Ok(blocking(move || diff::diff(&old, &new)).await)
+    }
+}
