@@ -13,12 +13,15 @@ use tracing::debug;
 use url::{Host, Url};
 
 use crate::address::{Forbidden, Guard, GuardedResolver, SystemResolver};
-use crate::body;
+use crate::body::{self, Body};
 use crate::caps::{Caps, Retry};
 use crate::error::{Error, Phase, UrlFault};
 use crate::retry::{self, Pace, SystemPace};
 
 const USER_AGENT: &str = concat!("toolmark/", env!("CARGO_PKG_VERSION"));
+
+/// How long a connection without a request is kept.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// Whose address it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +97,11 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// How long the other side asks to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
     /// The answer if its status is a success, else [`Error::Status`].
     pub fn success(self) -> Result<Self, Error> {
         if self.status.is_success() {
@@ -104,6 +112,52 @@ impl Answer {
             status: self.status,
             retry_after: self.retry_after,
         })
+    }
+}
+
+/// An answer whose body is still on its way. Dropping it closes the connection.
+pub struct Incoming {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    /// Where it comes from, after redirects.
+    pub url: Url,
+    retry_after: Option<Duration>,
+    body: Body,
+    deadline: Instant,
+    total: Duration,
+}
+
+impl Incoming {
+    /// How long the other side asks to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    /// The next bytes of the body, unpacked and never empty; none at its end. The caps hold for all of them together.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        let read = timeout_at(self.deadline, self.body.chunk()).await;
+        read.unwrap_or_else(|_| Err(late(&self.url, self.total)))
+    }
+
+    /// The whole answer.
+    pub async fn rest(self) -> Result<Answer, Error> {
+        let body = timeout_at(self.deadline, self.body.rest()).await;
+        Ok(Answer {
+            body: body.unwrap_or_else(|_| Err(late(&self.url, self.total)))?,
+            status: self.status,
+            headers: self.headers,
+            url: self.url,
+            attempts: 1,
+            retry_after: self.retry_after,
+        })
+    }
+}
+
+fn late(url: &Url, after: Duration) -> Error {
+    Error::TimedOut {
+        host: host_of(url),
+        phase: Phase::Total,
+        after,
     }
 }
 
@@ -203,6 +257,11 @@ impl Client {
     }
 
     async fn attempt(&self, policy: Policy, request: &Request, caps: &Caps) -> Result<Answer, Error> {
+        self.open(policy, request, caps).await?.rest().await
+    }
+
+    /// Sends a request once and gives the answer back as soon as its head is there, for bodies that need not end.
+    pub async fn open(&self, policy: Policy, request: &Request, caps: &Caps) -> Result<Incoming, Error> {
         let deadline = Instant::now() + caps.total;
         let mut request = request.clone();
         let mut followed = 0;
@@ -220,22 +279,15 @@ impl Client {
                 request = redirected(policy, request, next, &host)?;
                 continue;
             }
-            let status = response.status();
             let headers = response.headers().clone();
-            let body = timeout_at(deadline, body::read(response, &host, caps))
-                .await
-                .map_err(|_| Error::TimedOut {
-                    host,
-                    phase: Phase::Total,
-                    after: caps.total,
-                })??;
-            return Ok(Answer {
-                status,
+            return Ok(Incoming {
+                status: response.status(),
                 retry_after: retry::retry_after(&headers, self.pace.now()),
                 headers,
                 url: request.url,
-                body,
-                attempts: 1,
+                body: Body::new(response, &host, caps)?,
+                deadline,
+                total: caps.total,
             });
         }
     }
@@ -323,6 +375,8 @@ fn bare(connect: Duration) -> reqwest::ClientBuilder {
         .no_gzip()
         .no_brotli()
         .referer(false)
+        // Thousands of hosts are asked a few questions each, one after the other; their connections must not pile up.
+        .pool_idle_timeout(IDLE)
         .connect_timeout(connect)
 }
 

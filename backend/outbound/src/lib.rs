@@ -14,7 +14,7 @@ mod tests;
 
 pub use address::AddressClass;
 pub use caps::{Caps, Retry};
-pub use client::{Answer, Client, Policy, Request, Settings};
+pub use client::{Answer, Client, Incoming, Policy, Request, Settings};
 pub use error::{Error, Phase, UrlFault};
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 pub use retry::{Pace, SystemPace};

@@ -5,7 +5,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::{Peer, answer, caps, client, once};
-use crate::{Caps, Error, Phase, Policy};
+use crate::{Caps, Error, Phase, Policy, Request};
 
 fn gzip(plain: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -167,4 +167,74 @@ async fn any_status_is_an_answer_until_success_is_asked_for() {
     assert_eq!(error.to_string(), "`127.0.0.1` answered 404 Not Found");
     let agent = format!("user-agent: toolmark/{}", env!("CARGO_PKG_VERSION"));
     assert!(peer.request(0).contains(&agent));
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_end_can_be_read_as_it_comes() {
+    for packed in [false, true] {
+        let peer = Peer::start(move |_, stream| {
+            let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(b"data: one\n\n").unwrap();
+            encoder.flush().unwrap();
+            if packed {
+                head.extend_from_slice(b"content-encoding: gzip\r\n\r\n");
+                head.extend_from_slice(encoder.get_ref());
+            } else {
+                head.extend_from_slice(b"\r\ndata: one\n\n");
+            }
+            let _ = stream.write_all(&head);
+            // Nothing more until the other side has gone.
+            let _ = std::io::Read::read(stream, &mut [0]);
+        });
+        let (client, _) = client();
+        let request = Request::get(peer.url());
+        let mut incoming = client.open(Policy::Configured, &request, &once()).await.unwrap();
+        assert_eq!(incoming.status, 200);
+        assert_eq!(incoming.chunk().await.unwrap().unwrap(), "data: one\n\n");
+    }
+}
+
+#[tokio::test]
+async fn pieces_count_towards_one_cap_and_one_deadline() {
+    let peer = Peer::start(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        while stream.write_all(&[b'x'; 100]).is_ok() {}
+    });
+    let (client, _) = client();
+    let caps = Caps {
+        body_bytes: 1000,
+        ..once()
+    };
+    let request = Request::get(peer.url());
+    let mut incoming = client.open(Policy::Configured, &request, &caps).await.unwrap();
+    let mut read = 0;
+    let error = loop {
+        match incoming.chunk().await {
+            Ok(Some(piece)) => read += piece.len(),
+            Ok(None) => panic!("it does not end"),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::TooLarge { limit: 1000, .. }), "{error}");
+    assert!(read <= 1000, "{read}");
+    let silent = Peer::start(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        let _ = std::io::Read::read(stream, &mut [0]);
+    });
+    let caps = Caps {
+        total: Duration::from_millis(300),
+        ..once()
+    };
+    let mut incoming = client
+        .open(Policy::Configured, &Request::get(silent.url()), &caps)
+        .await
+        .unwrap();
+    assert!(matches!(
+        incoming.chunk().await,
+        Err(Error::TimedOut {
+            phase: Phase::Total,
+            ..
+        })
+    ));
 }
