@@ -2,6 +2,8 @@
 //! place. The value is what `serde_json` would give; what it would silently take (a key given twice, a NUL) is
 //! reported beside it and the caller decides.
 
+mod members;
+
 use std::cell::RefCell;
 use std::fmt;
 
@@ -9,6 +11,8 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use crate::limits::{JSON_DEPTH, JSON_FINDINGS};
+
+pub use members::Members;
 
 /// A document that was read, and what is doubtful in it.
 #[derive(Clone, Debug, PartialEq)]

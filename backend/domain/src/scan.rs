@@ -43,6 +43,17 @@ pub fn scan(manifest: &Manifest) -> Scan {
     }
 }
 
+/// What is said of the form of `manifest` alone.
+pub fn form(manifest: &Manifest) -> Vec<Finding> {
+    let mut findings = form::of_manifest(manifest);
+    for item in &manifest.items {
+        form::of_item(item, &mut findings);
+    }
+    sort(&mut findings);
+    findings.truncate(FINDINGS);
+    findings
+}
+
 /// Gravest first, then by place.
 pub(crate) fn sort(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {

@@ -1,16 +1,13 @@
 //! The forms a manifest is given in: our snapshot, a bare list result, or a captured object with the result of
 //! discovery beside its lists.
 
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::parse::{Fact, parse};
 use super::{Era, Item, ItemKind, Manifest, ServerRecord};
 use crate::digest::Digest;
+use crate::json::Members;
 use crate::limits::{MANIFEST_BYTES, MANIFEST_ITEMS};
 
 /// Bytes that are no manifest.
@@ -28,44 +25,6 @@ pub enum InputError {
     NoLists,
     #[error("`{list}` has {count} entries, the limit is {MANIFEST_ITEMS}")]
     TooMany { list: &'static str, count: usize },
-}
-
-/// The members of an object as written, in order.
-#[derive(Default)]
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'a> Members<'a> {
-    /// The last member with this name, as a reader of JSON would take it.
-    fn get(&self, name: &str) -> Option<&'a str> {
-        let found = self.0.iter().rev().find(|(key, _)| key == name);
-        found.map(|(_, raw)| raw.get()).filter(|raw| *raw != "null")
-    }
-
-    fn object(raw: &'a str) -> Option<Self> {
-        serde_json::from_str(raw).ok()
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Each;
-        impl<'de> Visitor<'de> for Each {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Each)
-    }
 }
 
 /// Reads a manifest in any of its forms.
@@ -105,16 +64,12 @@ pub fn read(bytes: &[u8]) -> Result<Manifest, InputError> {
 }
 
 fn repeated(members: &Members<'_>, place: &str, facts: &mut Vec<Fact>) {
-    let mut seen = std::collections::HashSet::new();
-    for (key, _) in &members.0 {
-        if !seen.insert(key) {
-            facts.push(Fact {
-                kind: super::FactKind::DuplicateKey,
-                pointer: format!("{place}/{}", super::parse::escaped(key)),
-                what: "key given twice".to_owned(),
-            });
-        }
-    }
+    let doubled = members.repeated().into_iter().map(|key| Fact {
+        kind: super::FactKind::DuplicateKey,
+        pointer: format!("{place}/{}", super::parse::escaped(key)),
+        what: "key given twice".to_owned(),
+    });
+    facts.extend(doubled);
 }
 
 /// Takes one list, given as such or inside the answer of the server that held it.
