@@ -2,11 +2,13 @@
 //! caller may.
 
 use std::io;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rustix::process::{Pid, Signal, kill_process_group};
+use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use toolmark_domain::reason::Reason;
 use toolmark_domain::snapshot::Outcome;
@@ -34,16 +36,17 @@ fn spawn(launch: &Launch, condition: &Condition) -> Result<Started, StartFailure
         reason: Reason::CannotStart,
         words: error.to_string(),
     };
-    let cwd = match &launch.cwd {
-        Some(cwd) => cwd.clone(),
-        None => std::env::temp_dir(),
+    let own = match &launch.cwd {
+        Some(_) => None,
+        None => Some(tempfile::tempdir().map_err(failed)?),
     };
+    let cwd = own.as_ref().map(TempDir::path).or(launch.cwd.as_deref());
     let mut child = Command::new(&launch.program)
         .args(&launch.args)
         .env_clear()
         .envs(launch.env.iter().cloned())
         .envs(condition.env())
-        .current_dir(cwd)
+        .current_dir(cwd.unwrap_or(Path::new("/")))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -60,13 +63,19 @@ fn spawn(launch: &Launch, condition: &Condition) -> Result<Started, StartFailure
         stdin,
         stdout,
         stderr,
-        process: Box::new(BareProcess { child, group }),
+        process: Box::new(BareProcess {
+            child,
+            group,
+            _cwd: own,
+        }),
     })
 }
 
 struct BareProcess {
     child: Child,
     group: Option<Pid>,
+    /// Its own working directory, gone with it.
+    _cwd: Option<TempDir>,
 }
 
 impl BareProcess {

@@ -175,7 +175,7 @@ impl Session<'_> {
         let Wire::Stdio(wire) = &mut self.wire else {
             return Ok(false);
         };
-        if !self.got.capabilities.moves {
+        if !self.got.moves {
             return Ok(false);
         }
         let began = Instant::now();

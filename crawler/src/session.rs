@@ -35,6 +35,8 @@ pub(crate) struct Got {
     pub(crate) spoke: bool,
     /// What it declares it has.
     pub(crate) capabilities: Capabilities,
+    /// Some list may change while it runs.
+    pub(crate) moves: bool,
 }
 
 /// What a server declares it has.
@@ -43,8 +45,6 @@ pub(crate) struct Capabilities {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
-    /// Some list may change while it runs.
-    pub(crate) moves: bool,
 }
 
 /// A session under way.
@@ -89,7 +89,7 @@ impl Session<'_> {
                 Err(trouble) => self.restart(trouble).await?,
             };
             match verdict {
-                Verdict::Modern(result) => return self.modern(result),
+                Verdict::Modern(result) => return self.modern(&result),
                 Verdict::Again => {}
                 Verdict::Legacy(evidence) => return self.initialize(evidence).await,
                 Verdict::Stop(end) => return Err(end.into()),
@@ -170,13 +170,13 @@ impl Session<'_> {
         }
     }
 
-    fn modern(&mut self, result: Box<RawValue>) -> Result<(), Trouble> {
-        check_depth(&result)?;
+    fn modern(&mut self, result: &RawValue) -> Result<(), Trouble> {
+        check_depth(result)?;
         self.got.era = Some(Era::Modern);
         self.got.evidence = Some(EraEvidence::Discovered);
         self.got.version = Some(MODERN.to_owned());
-        self.complete("server/discover", &result);
-        self.declared(&result);
+        self.complete("server/discover", result);
+        self.declared(result);
         Ok(())
     }
 
@@ -290,8 +290,8 @@ impl Session<'_> {
             tools: has("tools"),
             prompts: has("prompts"),
             resources: has("resources"),
-            moves: moves("tools") || moves("prompts") || moves("resources"),
         };
+        self.got.moves = moves("tools") || moves("prompts") || moves("resources");
         if own_version(&members).is_some_and(|version| version.trim().is_empty()) {
             let what = "gives itself an empty version";
             self.wire.traffic().notes.add(Conduct::NoVersion, what);

@@ -46,6 +46,7 @@ fn found() -> Expected {
     seen(Era::Modern, "discovered")
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn modern_rows() -> Vec<Row> {
     let without = |names: &[&str]| {
         let mut value = discover();
@@ -125,6 +126,7 @@ fn modern_rows() -> Vec<Row> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn legacy_rows() -> Vec<Row> {
     let old = result(&json!({"supportedVersions": ["2025-11-25"], "capabilities": {}}));
     let mut rows = vec![
@@ -247,6 +249,7 @@ fn legacy_rows() -> Vec<Row> {
     rows
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn closed_rows() -> Vec<Row> {
     let auth = |reason| not(Outcome::AuthRequired, reason);
     let gone = |reason| not(Outcome::Unreachable, reason);

@@ -180,6 +180,10 @@ async fn read(stream: &mut TcpStream) -> Option<Asked> {
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
             return None;
         }
+        // A TLS hello has no end we could see.
+        if bytes.first() == Some(&0x16) {
+            return None;
+        }
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let Some((head, body)) = text.split_once("\r\n\r\n") else {
             continue;

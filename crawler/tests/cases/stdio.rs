@@ -43,6 +43,7 @@ fn bare_discover(drop: &[&str]) -> String {
     result(&value)
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn rows() -> Vec<(&'static str, Value, Expected)> {
     use Era::{Legacy, Modern};
     let refused = || seen(Legacy, "refused");
@@ -241,6 +242,7 @@ async fn a_slow_first_answer_does_not_change_the_era() {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 #[tokio::test(flavor = "multi_thread")]
 async fn hangs_and_floods_at_each_stage_end_in_time() {
     let greeted = |steps: Value| {
@@ -313,7 +315,7 @@ async fn hangs_and_floods_at_each_stage_end_in_time() {
         wrong.extend(row.await.unwrap());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_mins(1), "{:?}", began.elapsed());
 }
 
 #[tokio::test]

@@ -155,13 +155,13 @@ pub(crate) fn check(name: &str, take: &Take, expected: &Expected) -> Vec<String>
         take.outcome.as_str().into(),
         expected.outcome.as_str().into(),
     );
-    let reason = take.reason.map(|reason| reason.as_str());
+    let reason = take.reason.map(toolmark_domain::reason::Reason::as_str);
     same("reason", format!("{reason:?}"), format!("{:?}", expected.reason));
     if expected.outcome == Outcome::Observed || expected.era.is_some() {
         same("era", format!("{:?}", take.era), format!("{:?}", expected.era));
     }
     if expected.outcome == Outcome::Observed {
-        let evidence = take.era_evidence.map(|evidence| evidence.as_str());
+        let evidence = take.era_evidence.map(toolmark_crawler::EraEvidence::as_str);
         same(
             "evidence",
             format!("{evidence:?}"),

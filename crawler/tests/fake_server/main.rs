@@ -4,7 +4,7 @@
 //! A step is `{"say": TEXT}` (a line, `$ID` stands for the id of the request), `{"bytes": [N…]}`, `{"err": TEXT}`,
 //! `{"sleep": MILLIS}`, `{"exit": CODE}`, `{"abort": true}`, `{"hang": true}`, `{"close": true}` (its output),
 //! `{"flood": "out"|"err"}`, `{"line": BYTES}` (one endless line), `{"hold": true}` (leaves a child behind that holds
-//! its output), `{"env": NAME}` (says the variable), `{"repeat": N, "say": TEXT}`.
+//! its output), `{"env": NAME}` (says the variable), `{"cwd": true}`, `{"repeat": N, "say": TEXT}`.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
@@ -16,7 +16,7 @@ use serde_json::Value;
 fn main() {
     let config = std::env::args().nth(1).unwrap_or_default();
     if config == "hold" {
-        std::thread::sleep(Duration::from_secs(60));
+        std::thread::sleep(Duration::from_mins(1));
         return;
     }
     let config: Value = serde_json::from_str(&config).expect("the argument is JSON");
@@ -89,13 +89,16 @@ fn play(steps: &Value, id: &str) {
         if let Some(name) = step["env"].as_str() {
             eprintln!("{name}={}", std::env::var(name).unwrap_or_default());
         }
+        if step.get("cwd").is_some() {
+            eprintln!("{}", std::env::current_dir().unwrap_or_default().display());
+        }
         if let Some(millis) = step["sleep"].as_u64() {
             std::thread::sleep(Duration::from_millis(millis));
         }
         if let Some(bytes) = step["line"].as_u64() {
             let mut out = io::stdout().lock();
-            let piece = [b'x'; 65536];
-            for _ in 0..bytes.div_ceil(65536) {
+            let piece = [b'x'; 4096];
+            for _ in 0..bytes.div_ceil(4096) {
                 if out.write_all(&piece).is_err() {
                     return;
                 }
@@ -121,7 +124,7 @@ fn end(step: &Value) {
     }
     if step.get("hang").is_some() {
         loop {
-            std::thread::sleep(Duration::from_secs(60));
+            std::thread::sleep(Duration::from_mins(1));
         }
     }
     match step["flood"].as_str() {
