@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use askama::filters::HtmlSafe;
 use serde::Serialize;
-use toolmark_domain::limits::{SHOWN_LINE_CHARS, SHOWN_TEXT_CHARS};
+use toolmark_domain::limits::{SHOWN_DEFINITION_CHARS, SHOWN_LINE_CHARS, SHOWN_TEXT_CHARS};
 
 /// Characters of a remark inside a row; the page of the row has it whole.
 const REMARK_CHARS: usize = 120;
@@ -232,6 +232,11 @@ impl Excerpt {
     /// For a row of a list.
     pub fn short(text: &str) -> Self {
         Self::of(text, SHOWN_LINE_CHARS)
+    }
+
+    /// For a definition in a page of its own.
+    pub fn definition(text: &str) -> Self {
+        Self::of(text, SHOWN_DEFINITION_CHARS)
     }
 
     /// For a remark inside a row of a list.

@@ -11,6 +11,7 @@ mod server;
 mod stats;
 mod status;
 mod targets;
+mod tools;
 mod versions;
 
 pub use api::{ApiView, Operation, Parameter};
@@ -24,6 +25,7 @@ pub use server::{FormFinding, ServerView, StatusLine, Unchecked};
 pub use stats::{Bar, StatsView};
 pub use status::{InstanceStatus, StatusView};
 pub use targets::{PackageRow, RemoteRow, SettingRow};
+pub use tools::{Declared, Look, LookRow, ToolHistory, ToolView, ToolsPart, ToolsView};
 pub use versions::VersionsView;
 
 /// What all pages of one instance share.

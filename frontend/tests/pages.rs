@@ -211,7 +211,7 @@ fn the_twin_of_a_server_has_the_facts_of_its_page() {
         "/vouched",
         "/provenance/state",
         "/provenance/means",
-        "/tools/state",
+        "/unobserved/state",
         "/tools/means",
         "/published_at",
         "/sha256",

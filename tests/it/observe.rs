@@ -201,3 +201,96 @@ async fn a_failed_look_says_how_it_ended() {
     );
     assert!(registry.current_manifest(NAME).await.unwrap().is_none());
 }
+
+#[tokio::test]
+async fn pages_and_the_api_show_what_was_declared() {
+    let watched = watched().await;
+    let app = &watched.app;
+    let odd = json!({
+        "name": "say/\u{202e}<b>", "description": "<script>alert(1)</script>\u{200b}", "annotations": {"readOnlyHint": true},
+        "inputSchema": {"type": "object", "required": ["q"], "properties": {
+            "q": {"type": "string", "description": "What <i>to</i> say", "enum": ["a", "b"]},
+            "n": {"type": ["integer", "null"], "default": 3},
+        }},
+        "outputSchema": {"type": "object", "properties": {"r": {"anyOf": [{"type": "string"}, {"type": "null"}]}}},
+    });
+    let before = app.publish(NAME, &["0.9.0"]);
+    before.await;
+    let page = app.get("/s/com.example/weather/0.9.0/tools").await.expect(200);
+    assert!(page.text().contains("not yet observed"));
+    let missing = app
+        .get("/api/v1/servers/com.example%2Fweather/versions/0.9.0/manifest")
+        .await
+        .expect(404);
+    assert!(missing.text().contains("not observed yet"));
+
+    let mut tools = vec![odd, tool("now", "The weather now.")];
+    tools.extend((0..60).map(|n| tool(&format!("t{n:02}"), "One of many.")));
+    watched.publish("1.0.0", found("1.0.0", &json!(tools))).await;
+    let page = app.get("/s/com.example/weather").await.expect(200);
+    assert!(page.text().contains("62 tools"), "{}", page.text());
+    assert!(
+        page.text()
+            .contains("<strong>observed</strong>: seen by us, complete")
+    );
+    assert!(!page.text().contains("<script>alert") && page.text().contains("ZWSP"));
+    let twin = app.get("/s/com.example/weather.json").await.expect(200).json();
+    assert_eq!(twin["declared"]["tool_count"], 62);
+    assert_eq!(twin["looks"][0]["outcome"], "observed");
+    let first = app.get("/s/com.example/weather/1.0.0/tools").await.expect(200);
+    assert!(
+        first
+            .text()
+            .contains("/s/com.example/weather/1.0.0/tools?cursor=50")
+    );
+    let second = app
+        .get("/s/com.example/weather/1.0.0/tools?cursor=50")
+        .await
+        .expect(200);
+    assert!(second.text().contains("<code><bdi>t59</bdi></code>") && !second.text().contains("rel=\"next\""));
+    let _ = app
+        .get("/s/com.example/weather/1.0.0/tools?cursor=x")
+        .await
+        .expect(400);
+
+    let path = first
+        .text()
+        .split("href=\"")
+        .find(|rest| rest.contains("%2F"))
+        .unwrap();
+    let path = path.split('"').next().unwrap();
+    let page = app.get(path).await.expect(200);
+    for shown in [
+        "RLO",
+        "&lt;script&gt;",
+        "integer or null",
+        "string or null",
+        "one of",
+        "claims",
+        "tool/1",
+    ] {
+        assert!(page.text().contains(shown), "{shown}");
+    }
+    let twin = app.get(&format!("{path}.json")).await.expect(200).json();
+    assert_eq!(twin["parameters"][0]["name"], "q");
+    assert_eq!(twin["history"]["first_seen_version"], "1.0.0");
+    let _ = app
+        .get("/s/com.example/weather/1.0.0/tools/none")
+        .await
+        .expect(404);
+
+    let api = "/api/v1/servers/com.example%2Fweather/versions/current";
+    let list = app.get(&format!("{api}/snapshots")).await.expect(200).json();
+    assert_eq!(list["snapshots"][0]["tools"], 62);
+    let manifest = app.get(&format!("{api}/manifest")).await.expect(200).json();
+    assert_eq!(manifest["tools"][0]["name"], "say/\u{202e}<b>");
+    let digest = app
+        .registry
+        .current_manifest(NAME)
+        .await
+        .unwrap()
+        .unwrap()
+        .1
+        .root();
+    assert_eq!(list["snapshots"][0]["manifest"], digest.to_string());
+}

@@ -109,6 +109,14 @@ pub const SETTINGS_BYTES: u64 = 256 * 1024;
 pub const SHOWN_TEXT_CHARS: usize = 2000;
 /// Longest foreign text shown in a line or a row of a list, in characters.
 pub const SHOWN_LINE_CHARS: usize = 300;
+/// Longest definition of a tool shown on its page, in characters.
+pub const SHOWN_DEFINITION_CHARS: usize = 20_000;
+/// Most parameters of a tool shown in its table.
+pub const SHOWN_PARAMETERS: usize = 60;
+/// Room for declarations kept in memory for pages, in bytes as estimated.
+pub const DECLARED_CACHE_BYTES: u64 = 32 * 1024 * 1024;
+/// Tools shown on one page of a version's tools.
+pub const TOOLS_PAGE: usize = 50;
 /// Most packages, and most remotes, shown on the page of one version.
 pub const SHOWN_TARGETS: usize = 20;
 /// Most settings (arguments, variables, headers) shown of one package or remote.

@@ -1,22 +1,26 @@
 //! Our own API, `/api/v1`: one file per operation. What it does not know it refuses, and names.
 
 mod get_document;
+mod get_manifest;
 mod get_own_version;
 mod get_server;
 mod get_stats;
 mod list_events;
 mod list_own_servers;
 mod list_own_versions;
+mod list_snapshots;
 mod openapi;
 mod shapes;
 
 pub(crate) use get_document::get_document;
+pub(crate) use get_manifest::get_manifest;
 pub(crate) use get_own_version::get_own_version;
 pub(crate) use get_server::get_server;
 pub(crate) use get_stats::get_stats;
 pub(crate) use list_events::list_events;
 pub(crate) use list_own_servers::list_own_servers;
 pub(crate) use list_own_versions::list_own_versions;
+pub(crate) use list_snapshots::list_snapshots;
 pub(crate) use openapi::{document, get_own_openapi};
 
 use serde::Serialize;

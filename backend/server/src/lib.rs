@@ -11,6 +11,7 @@ mod extract;
 mod lists;
 mod metrics;
 mod middleware;
+mod observed;
 mod pages;
 mod problem;
 mod routes;

@@ -5,11 +5,13 @@ mod docs;
 mod home;
 mod search;
 mod servers;
+mod tools;
 
 pub(crate) use docs::{docs, docs_index, docs_index_markdown, docs_index_twin};
 pub(crate) use home::{home, stats, stats_twin, status, status_twin};
 pub(crate) use search::{publisher, search, search_twin};
 pub(crate) use servers::{server, version, version_below, versions, versions_twin};
+pub(crate) use tools::{tool, tool_below, tools, tools_below, tools_below_twin, tools_twin};
 
 use axum::body::Body;
 use axum::response::Response;

@@ -64,6 +64,14 @@ fn own() -> Router<App> {
             "/api/v1/servers/{name}/versions/{version}/document",
             get(ext::get_document),
         )
+        .route(
+            "/api/v1/servers/{name}/versions/{version}/snapshots",
+            get(ext::list_snapshots),
+        )
+        .route(
+            "/api/v1/servers/{name}/versions/{version}/manifest",
+            get(ext::get_manifest),
+        )
         .route("/api/v1/events", get(ext::list_events))
         .route("/api/v1/stats", get(ext::get_stats))
         .route("/api/v1/openapi.json", get(ext::get_own_openapi))
@@ -101,6 +109,21 @@ fn pages() -> Router<App> {
         .route("/s/{namespace}/{name}/versions.json", get(pages::versions_twin))
         .route("/s/{namespace}/{name}/{version}", get(pages::version))
         .route("/s/{namespace}/{name}/v/{version}", get(pages::version_below))
+        .route("/s/{namespace}/{name}/{version}/tools", get(pages::tools))
+        .route(
+            "/s/{namespace}/{name}/{version}/tools.json",
+            get(pages::tools_twin),
+        )
+        .route("/s/{namespace}/{name}/{version}/tools/{tool}", get(pages::tool))
+        .route("/s/{namespace}/{name}/v/{version}/tools", get(pages::tools_below))
+        .route(
+            "/s/{namespace}/{name}/v/{version}/tools.json",
+            get(pages::tools_below_twin),
+        )
+        .route(
+            "/s/{namespace}/{name}/v/{version}/tools/{tool}",
+            get(pages::tool_below),
+        )
         .route("/publishers/{namespace}", get(pages::publisher))
         .route("/stats", get(pages::stats))
         .route("/stats.json", get(pages::stats_twin))

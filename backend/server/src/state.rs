@@ -10,6 +10,7 @@ use toolmark_registry::Registry;
 use crate::lists::Lists;
 use crate::metrics::Metrics;
 use crate::middleware::{Limiter, RequestIds};
+use crate::observed::Declarations;
 use crate::settings::ServerSettings;
 
 /// The state of the server. Cheap to clone.
@@ -20,6 +21,7 @@ pub(crate) struct Inner {
     pub(crate) registry: Registry,
     pub(crate) settings: ServerSettings,
     pub(crate) lists: Lists,
+    pub(crate) declarations: Declarations,
     pub(crate) metrics: Metrics,
     pub(crate) limiter: Option<Limiter>,
     pub(crate) request_ids: RequestIds,
@@ -35,6 +37,7 @@ impl App {
             .map(|rate| Limiter::new(rate, &settings.trusted_proxies));
         Self(Arc::new(Inner {
             lists: Lists::new(settings.list_cache_bytes),
+            declarations: Declarations::new(),
             metrics: Metrics::new(),
             limiter,
             request_ids: RequestIds::new(),

@@ -12,7 +12,7 @@ use toolmark_domain::version::is_prerelease;
 
 use super::rows::{dated, newest_first, vouched};
 use super::targets::{count, shown};
-use super::{Head, Moment, PackageRow, RemoteRow, Site, VersionRow};
+use super::{Declared, Head, Look, LookRow, Moment, PackageRow, RemoteRow, Site, ToolsPart, VersionRow};
 use crate::foreign::{Excerpt, Foreign};
 use crate::links::Link;
 use crate::paths;
@@ -50,6 +50,11 @@ const NOT_OBSERVED: Unchecked = Unchecked {
     state: "not yet observed",
     means: "Toolmark has not run or asked this version, so it does not know which tools it offers. \
                         Once it has, this place lists them as the server itself declares them, with the day they were seen.",
+};
+
+const NOT_SEEN: Unchecked = Unchecked {
+    state: "not observed",
+    means: "Toolmark looked, and could not see what this version offers; below stands how each look ended.",
 };
 
 /// What the validator said of the document.
@@ -99,7 +104,12 @@ pub struct ServerView {
     pub remote_count: usize,
     pub links: Vec<Link>,
     pub provenance: Unchecked,
-    pub tools: Unchecked,
+    /// What is said of tools while nothing was observed.
+    pub unobserved: Option<Unchecked>,
+    /// What it declares, once it was observed.
+    pub declared: Option<ToolsPart>,
+    /// How the last look at each target ended.
+    pub looks: Vec<LookRow>,
     /// Whether the validator found no error when the document was stored.
     pub valid: bool,
     pub findings: Vec<FormFinding>,
@@ -175,19 +185,15 @@ impl ServerView {
             updated_at: Moment(version.updated_at),
             current_version: current.map(VersionRow::new),
             prerelease: prerelease.map(VersionRow::new),
-            packages: shown(&document, "packages")
-                .into_iter()
-                .map(|p| PackageRow::new(name.local(), p))
-                .collect(),
+            packages: packages(name.local(), &document),
             package_count: count(&document, "packages"),
-            remotes: shown(&document, "remotes")
-                .into_iter()
-                .map(|r| RemoteRow::new(name.local(), r))
-                .collect(),
+            remotes: remotes(name.local(), &document),
             remote_count: count(&document, "remotes"),
             links: links(&facts),
             provenance: NOT_VERIFIED,
-            tools: NOT_OBSERVED,
+            unobserved: Some(NOT_OBSERVED),
+            declared: None,
+            looks: Vec::new(),
             valid: version.valid,
             findings: Vec::new(),
             finding_count: 0,
@@ -201,6 +207,20 @@ impl ServerView {
             title,
             name,
         }
+    }
+
+    /// Adds how the last looks ended, and what was seen.
+    #[must_use]
+    pub fn with_looks(mut self, looks: &[Look], declared: Option<&Declared>) -> Self {
+        let base = paths::version(&self.name, self.version.raw());
+        self.looks = looks.iter().map(LookRow::new).collect();
+        self.declared = declared.map(|declared| ToolsPart::new(&base, declared));
+        self.unobserved = match (&self.declared, looks.first()) {
+            (Some(_), _) => None,
+            (None, Some(_)) => Some(NOT_SEEN),
+            (None, None) => Some(NOT_OBSERVED),
+        };
+        self
     }
 
     /// Adds what the validator says of the document.
@@ -224,6 +244,16 @@ impl ServerView {
     pub fn installable(&self) -> bool {
         !self.packages.is_empty() || !self.remotes.is_empty()
     }
+}
+
+fn packages(local: &str, document: &Value) -> Vec<PackageRow> {
+    let entries = shown(document, "packages").into_iter();
+    entries.map(|entry| PackageRow::new(local, entry)).collect()
+}
+
+fn remotes(local: &str, document: &Value) -> Vec<RemoteRow> {
+    let entries = shown(document, "remotes").into_iter();
+    entries.map(|entry| RemoteRow::new(local, entry)).collect()
 }
 
 fn document_href(version: &Version) -> String {

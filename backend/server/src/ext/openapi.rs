@@ -24,12 +24,15 @@ use crate::problem::{Code, FieldError, OwnProblem};
         super::list_own_versions::list_own_versions,
         super::get_own_version::get_own_version,
         super::get_document::get_document,
+        super::list_snapshots::list_snapshots,
+        super::get_manifest::get_manifest,
         super::list_events::list_events,
         super::get_stats::get_stats,
     ),
     components(schemas(OwnProblem, FieldError)),
     tags(
         (name = "servers", description = "What is recorded of servers and their versions"),
+        (name = "observations", description = "What versions were seen to declare"),
         (name = "registry", description = "The feed of events, and counts")
     )
 )]

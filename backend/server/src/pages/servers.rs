@@ -15,11 +15,12 @@ use crate::api::with_segment;
 use crate::extract::{Ask, Own, Segments};
 use crate::lists::store_problem;
 use crate::middleware::moved;
+use crate::observed::looked;
 use crate::problem::Problem;
 use crate::state::App;
 
 /// What a path asks for: a server that is there, in a form; or where to go instead.
-enum Found {
+pub(super) enum Found {
     Server(ServerName, Vec<Version>, Form),
     Elsewhere(Response),
 }
@@ -37,7 +38,13 @@ pub(crate) async fn server(
     };
     let shown = all.iter().find(|version| version.is_current).or(all.first());
     let shown = shown.ok_or_else(|| not_recorded("this server has no version"))?;
-    let view = ServerView::of_server(&site(&app), shown, &all).with_findings(findings(shown));
+    let looked = looked(&app, shown.server.as_str(), shown.version.as_str()).await?;
+    let view = ServerView::of_server(&site(&app), shown, &all)
+        .with_findings(findings(shown))
+        .with_looks(
+            &looked.looks,
+            looked.shown.as_ref().map(|(_, declared)| declared.as_ref()),
+        );
     page(&view, form, ask.headers())
 }
 
@@ -114,12 +121,24 @@ async fn version_as(
         (None, Some(shown)) => (shown, Form::Json),
         (None, None) => return Err(not_recorded(format!("this server has no version `{version}`"))),
     };
-    let view = ServerView::of_version(&site(app), shown, &all).with_findings(findings(shown));
+    let looked = looked(app, shown.server.as_str(), shown.version.as_str()).await?;
+    let view = ServerView::of_version(&site(app), shown, &all)
+        .with_findings(findings(shown))
+        .with_looks(
+            &looked.looks,
+            looked.shown.as_ref().map(|(_, declared)| declared.as_ref()),
+        );
     page(&view, form, ask.headers())
 }
 
 /// The server at a path, with all its versions.
-async fn find(app: &App, ask: &Ask, namespace: &str, name: &str, twin: bool) -> Result<Found, Problem> {
+pub(super) async fn find(
+    app: &App,
+    ask: &Ask,
+    namespace: &str,
+    name: &str,
+    twin: bool,
+) -> Result<Found, Problem> {
     let twin = name
         .strip_suffix(".json")
         .filter(|_| twin)
