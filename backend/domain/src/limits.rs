@@ -189,3 +189,25 @@ pub const SERVER_WORDS_CHARS: usize = 2000;
 pub const ACCESS_METADATA_BYTES: usize = 64 * 1024;
 /// Most requests of a server that are answered in one take.
 pub const SERVER_REQUESTS_ANSWERED: usize = 100;
+/// Largest file of a package that is fetched, in bytes (512 MiB).
+pub const ARTIFACT_BYTES: usize = 512 * 1024 * 1024;
+/// Longest time for one attempt to fetch a file of a package, in seconds.
+pub const ARTIFACT_SECS: u64 = 600;
+/// Largest answer of a package registry about a name, in bytes: a list of thousands of versions has 20 MB.
+pub const METADATA_BYTES: usize = 64 * 1024 * 1024;
+/// Longest wait for the head of a package registry's answer, and between two pieces of a file, in seconds.
+pub const PACKAGE_FIRST_BYTE_SECS: u64 = 30;
+/// Longest time for one answer of a package registry, in seconds.
+pub const PACKAGE_ANSWER_SECS: u64 = 60;
+/// Most attempts for one answer of a package registry.
+pub const PACKAGE_ATTEMPTS: u32 = 3;
+/// Longest time spent on attempts for one answer of a package registry, in seconds.
+pub const PACKAGE_RETRY_SECS: u64 = 90;
+/// Longest single wait before another attempt at a package registry, in seconds.
+pub const PACKAGE_RETRY_WAIT_SECS: u64 = 20;
+/// Longest time a package client may take to print its settings, in seconds.
+pub const CLIENT_SECS: u64 = 20;
+/// Largest output or file of settings of a package client, in bytes.
+pub const CLIENT_ANSWER_BYTES: usize = 1024 * 1024;
+/// Most tokens of image registries kept at a time.
+pub const OCI_TOKENS: usize = 256;

@@ -1,5 +1,6 @@
 //! Reads an answer's body under a cap. Gzip is unpacked here and not by the client below, so that both the bytes
-//! received and the bytes they unpack to are counted.
+//! received and the bytes they unpack to are counted. A download is handed on piece by piece and never unpacked: what is
+//! hashed is what was sent.
 
 use std::io::{self, Write};
 
@@ -12,6 +13,16 @@ use crate::error::Error;
 
 /// The only encoding we ask for.
 pub(crate) const ACCEPT_ENCODING: &str = "gzip";
+/// What a download asks for.
+pub(crate) const ACCEPT_AS_IT_IS: &str = "identity";
+
+/// Takes the bytes of a download as they come.
+pub trait Receive: Send {
+    /// An attempt begins: whatever was taken before is void.
+    fn restart(&mut self) -> io::Result<()>;
+    /// The next piece.
+    fn take(&mut self, piece: &[u8]) -> io::Result<()>;
+}
 
 /// Gzip unpacks at most about a thousandfold, so that one slice never makes more than about 1 MiB at once.
 const SLICE_BYTES: usize = 1024;
@@ -26,6 +37,17 @@ impl Body {
     pub(crate) fn new(response: reqwest::Response, host: &str, caps: &Caps) -> Result<Self, Error> {
         let sink = Sink::new(&response, host, caps)?;
         Ok(Self { response, sink })
+    }
+
+    /// An error when it is not as it was sent for: packed, although nobody asked.
+    pub(crate) fn plain(&self) -> Result<(), Error> {
+        match self.sink.packing {
+            Packing::Plain(_) => Ok(()),
+            Packing::Gzip(_) => Err(Error::Encoding {
+                host: self.sink.host.clone(),
+                encoding: "gzip".to_owned(),
+            }),
+        }
     }
 
     /// Reads the whole of it.

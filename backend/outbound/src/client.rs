@@ -13,7 +13,7 @@ use tracing::debug;
 use url::{Host, Url};
 
 use crate::address::{Forbidden, Guard, GuardedResolver, SystemResolver};
-use crate::body::{self, Body};
+use crate::body::{self, Body, Receive};
 use crate::caps::{Caps, Retry};
 use crate::error::{Error, Phase, UrlFault};
 use crate::retry::{self, Pace, SystemPace};
@@ -167,6 +167,7 @@ pub struct Client {
     public: reqwest::Client,
     configured: reqwest::Client,
     guard: Guard,
+    resolver: Arc<dyn Resolve>,
     connect: Duration,
     pace: Arc<dyn Pace>,
 }
@@ -186,7 +187,7 @@ impl Client {
         let setup = |error: reqwest::Error| Error::Setup {
             source: Box::new(error),
         };
-        let mut configured = bare(settings.connect).dns_resolver(resolver);
+        let mut configured = bare(settings.connect).dns_resolver(Arc::clone(&resolver));
         if let Some(proxy) = settings.proxy {
             configured = configured.proxy(reqwest::Proxy::all(proxy).map_err(setup)?);
         }
@@ -197,6 +198,7 @@ impl Client {
                 .map_err(setup)?,
             configured: configured.build().map_err(setup)?,
             guard,
+            resolver,
             connect: settings.connect,
             pace: settings.pace,
         })
@@ -210,6 +212,28 @@ impl Client {
     /// Sends a request and reads the answer. Any status is an answer; one that may pass (429, 5xx) and a call that
     /// broke off are tried again as [`Caps::retry`] says, if the request is a GET or HEAD.
     pub async fn send(&self, policy: Policy, request: &Request, caps: &Caps) -> Result<Answer, Error> {
+        self.run(policy, request, caps, None).await
+    }
+
+    /// Sends a request and hands the body of a successful answer on as it comes, exactly as it was sent; the answer
+    /// given back has no body. Otherwise as [`Client::send`]: a new attempt begins the download again.
+    pub async fn download(
+        &self,
+        policy: Policy,
+        request: &Request,
+        caps: &Caps,
+        into: &mut dyn Receive,
+    ) -> Result<Answer, Error> {
+        self.run(policy, request, caps, Some(into)).await
+    }
+
+    async fn run(
+        &self,
+        policy: Policy,
+        request: &Request,
+        caps: &Caps,
+        mut into: Option<&mut dyn Receive>,
+    ) -> Result<Answer, Error> {
         let begun = Instant::now();
         let most = if request.is_repeatable() {
             caps.retry.attempts.max(1)
@@ -219,7 +243,14 @@ impl Client {
         let mut waited = Duration::ZERO;
         let mut attempt = 1;
         loop {
-            let outcome = self.attempt(policy, request, caps).await;
+            let into: Option<&mut dyn Receive> = match &mut into {
+                Some(into) => Some(&mut **into),
+                None => None,
+            };
+            let outcome = match into {
+                Some(into) => self.attempt_download(policy, request, caps, into).await,
+                None => self.attempt(policy, request, caps).await,
+            };
             let asked = match &outcome {
                 Ok(answer) if retry::is_transient(answer.status) => answer.retry_after,
                 Err(error) if error.is_transient() => None,
@@ -250,6 +281,25 @@ impl Client {
         }
     }
 
+    /// Whether [`Policy::Public`] would let a connection to the host of `url` pass now. A name that does not resolve
+    /// is taken as public: nothing is let through because of it.
+    pub async fn is_public(&self, url: &Url) -> bool {
+        match url.host() {
+            None => true,
+            Some(Host::Ipv4(address)) => self.guard.check(IpAddr::V4(address)).is_ok(),
+            Some(Host::Ipv6(address)) => self.guard.check(IpAddr::V6(address)).is_ok(),
+            Some(Host::Domain(name)) => {
+                let Ok(name) = name.parse() else {
+                    return true;
+                };
+                match self.resolver.resolve(name).await {
+                    Ok(mut found) => found.all(|address| self.guard.check(address.ip()).is_ok()),
+                    Err(_) => true,
+                }
+            }
+        }
+    }
+
     /// Waits as before attempt number `next` of a call; for callers that find an answer unusable and ask again.
     pub async fn pause(&self, retry: &Retry, next: u32) {
         let pause = retry::wait(retry, next, None, self.pace.chance());
@@ -260,14 +310,61 @@ impl Client {
         self.open(policy, request, caps).await?.rest().await
     }
 
+    async fn attempt_download(
+        &self,
+        policy: Policy,
+        request: &Request,
+        caps: &Caps,
+        into: &mut dyn Receive,
+    ) -> Result<Answer, Error> {
+        let mut incoming = self
+            .begin(policy, request, caps, body::ACCEPT_AS_IT_IS)
+            .await?;
+        if incoming.status.is_success() {
+            incoming.body.plain()?;
+            let keep = |source| Error::Sink { source };
+            into.restart().map_err(keep)?;
+            // No piece may take longer than the head of an answer may.
+            let late = || Error::TimedOut {
+                host: host_of(&request.url),
+                phase: Phase::Piece,
+                after: caps.first_byte,
+            };
+            while let Some(piece) = timeout(caps.first_byte, incoming.chunk())
+                .await
+                .map_err(|_| late())??
+            {
+                into.take(&piece).map_err(keep)?;
+            }
+        }
+        Ok(Answer {
+            status: incoming.status,
+            headers: incoming.headers,
+            url: incoming.url,
+            body: Bytes::new(),
+            attempts: 1,
+            retry_after: incoming.retry_after,
+        })
+    }
+
     /// Sends a request once and gives the answer back as soon as its head is there, for bodies that need not end.
     pub async fn open(&self, policy: Policy, request: &Request, caps: &Caps) -> Result<Incoming, Error> {
+        self.begin(policy, request, caps, body::ACCEPT_ENCODING).await
+    }
+
+    async fn begin(
+        &self,
+        policy: Policy,
+        request: &Request,
+        caps: &Caps,
+        accepted: &'static str,
+    ) -> Result<Incoming, Error> {
         let deadline = Instant::now() + caps.total;
         let mut request = request.clone();
         let mut followed = 0;
         loop {
             let host = self.check_url(policy, &request.url)?;
-            let response = self.head(policy, &request, &host, caps, deadline).await?;
+            let response = self.head(policy, &request, &host, accepted, caps, deadline).await?;
             if let Some(next) = redirect(&response, &request, &host)? {
                 if followed == caps.redirects {
                     return Err(Error::TooManyRedirects {
@@ -298,6 +395,7 @@ impl Client {
         policy: Policy,
         request: &Request,
         host: &str,
+        accepted: &'static str,
         caps: &Caps,
         deadline: Instant,
     ) -> Result<reqwest::Response, Error> {
@@ -308,7 +406,7 @@ impl Client {
         let sent = client
             .request(request.method.clone(), request.url.clone())
             .headers(request.headers.clone())
-            .header(header::ACCEPT_ENCODING, body::ACCEPT_ENCODING)
+            .header(header::ACCEPT_ENCODING, accepted)
             .body(request.body.clone())
             .send();
         let remaining = deadline.saturating_duration_since(Instant::now());
@@ -416,6 +514,7 @@ fn redirected(policy: Policy, request: Request, next: (Url, bool), host: &str) -
         return Err(Error::RedirectElsewhere {
             host: host.to_owned(),
             to: url.origin().ascii_serialization(),
+            url: Box::new(url),
         });
     }
     let keeps = keeps_method || request.is_repeatable();

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use http::StatusCode;
+use url::Url;
 
 use crate::address::AddressClass;
 
@@ -38,6 +39,8 @@ impl UrlFault {
 pub enum Phase {
     Connect,
     FirstByte,
+    /// The next piece of a download.
+    Piece,
     Total,
 }
 
@@ -46,6 +49,7 @@ impl Phase {
         match self {
             Self::Connect => "no connection",
             Self::FirstByte => "no answer",
+            Self::Piece => "nothing more",
             Self::Total => "no complete answer",
         }
     }
@@ -87,7 +91,12 @@ pub enum Error {
     #[error("`{host}` redirects more than {limit} times")]
     TooManyRedirects { host: String, limit: usize },
     #[error("`{host}` redirects to another origin, `{to}`")]
-    RedirectElsewhere { host: String, to: String },
+    RedirectElsewhere {
+        host: String,
+        to: String,
+        /// The whole address, for a caller that may go there as to somebody else's; never printed.
+        url: Box<Url>,
+    },
     #[error("`{host}` redirects without a readable address")]
     BadRedirect { host: String },
     #[error("`{host}` answered {status}")]
@@ -97,6 +106,8 @@ pub enum Error {
         /// How long the other side asks to wait.
         retry_after: Option<Duration>,
     },
+    #[error("what was received cannot be kept")]
+    Sink { source: std::io::Error },
     #[error("the http client cannot be set up")]
     Setup { source: Source },
 }
@@ -117,6 +128,7 @@ impl Error {
             | Self::TooManyRedirects { .. }
             | Self::RedirectElsewhere { .. }
             | Self::BadRedirect { .. }
+            | Self::Sink { .. }
             | Self::Setup { .. } => false,
         }
     }

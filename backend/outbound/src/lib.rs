@@ -13,6 +13,7 @@ mod retry;
 mod tests;
 
 pub use address::AddressClass;
+pub use body::Receive;
 pub use caps::{Caps, Retry};
 pub use client::{Answer, Client, Incoming, Policy, Request, Settings};
 pub use error::{Error, Phase, UrlFault};

@@ -5,7 +5,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::{Peer, answer, caps, client, once};
-use crate::{Caps, Error, Phase, Policy, Request};
+use crate::{Caps, Error, Phase, Policy, Receive, Request};
 
 fn gzip(plain: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -237,4 +237,100 @@ async fn pieces_count_towards_one_cap_and_one_deadline() {
             ..
         })
     ));
+}
+
+/// Keeps what it is given and counts the attempts.
+#[derive(Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    attempts: usize,
+    full_at: Option<usize>,
+}
+
+impl Receive for Kept {
+    fn restart(&mut self) -> std::io::Result<()> {
+        self.attempts += 1;
+        self.bytes.clear();
+        Ok(())
+    }
+
+    fn take(&mut self, piece: &[u8]) -> std::io::Result<()> {
+        self.bytes.extend_from_slice(piece);
+        match self.full_at {
+            Some(most) if self.bytes.len() > most => Err(std::io::Error::other("full")),
+            _ => Ok(()),
+        }
+    }
+}
+
+async fn download(peer: &Peer, caps: &Caps, kept: &mut Kept) -> Result<u16, Error> {
+    let (client, _) = client();
+    let request = Request::get(peer.url());
+    let answer = client.download(Policy::Configured, &request, caps, kept).await?;
+    assert!(answer.body.is_empty());
+    Ok(answer.status.as_u16())
+}
+
+#[tokio::test]
+async fn a_download_begins_again_when_it_broke_off() {
+    let peer = Peer::start(|number, stream| {
+        let whole = answer("200 OK", "", &[b'x'; 1000]);
+        let cut = if number == 0 { whole.len() - 1 } else { whole.len() };
+        let _ = stream.write_all(&whole[..cut]);
+    });
+    let mut kept = Kept::default();
+    assert_eq!(download(&peer, &caps(), &mut kept).await.unwrap(), 200);
+    assert_eq!((kept.bytes.len(), kept.attempts), (1000, 2));
+    assert!(peer.request(0).contains("accept-encoding: identity\r\n"));
+}
+
+#[tokio::test]
+async fn a_download_is_bounded_in_bytes_and_in_silence_and_never_unpacked() {
+    let mut kept = Kept::default();
+    let tight = Caps {
+        body_bytes: 999,
+        ..once()
+    };
+    let endless = Peer::start(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        while stream.write_all(&[b'x'; 8192]).is_ok() {}
+    });
+    let over = download(&endless, &tight, &mut kept).await;
+    assert!(matches!(over, Err(Error::TooLarge { limit: 999, .. })));
+    assert!(kept.bytes.len() <= 999);
+    let gzipped = Peer::saying(answer("200 OK", "content-encoding: gzip\r\n", &gzip(b"x")));
+    let packed = download(&gzipped, &once(), &mut kept).await;
+    assert!(matches!(packed, Err(Error::Encoding { .. })));
+    let short = Caps {
+        first_byte: Duration::from_millis(100),
+        ..once()
+    };
+    let silent = Peer::start(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nx");
+        std::thread::sleep(Duration::from_secs(3));
+    });
+    let stalled = download(&silent, &short, &mut kept).await;
+    assert!(matches!(
+        stalled,
+        Err(Error::TimedOut {
+            phase: Phase::Piece,
+            ..
+        })
+    ));
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_ends_a_download_and_an_error_page_is_not_handed_on() {
+    let peer = Peer::saying(answer("200 OK", "", &[b'x'; 1000]));
+    let mut kept = Kept {
+        full_at: Some(10),
+        ..Kept::default()
+    };
+    let full = download(&peer, &caps(), &mut kept).await;
+    assert!(matches!(full, Err(Error::Sink { .. })));
+    assert_eq!(peer.connections(), 1);
+    let gone = Peer::saying(answer("404 Not Found", "", b"no such file"));
+    let mut kept = Kept::default();
+    assert_eq!(download(&gone, &once(), &mut kept).await.unwrap(), 404);
+    assert_eq!((kept.bytes.len(), kept.attempts), (0, 0));
 }
