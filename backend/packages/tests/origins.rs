@@ -1,5 +1,10 @@
 //! Registries of origin on loopback, well behaved and not.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper that fails should end its test where it stands"
+)]
+
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -389,7 +394,7 @@ async fn an_image_is_named_by_its_digest_and_asked_for_with_a_token() {
 }
 
 #[tokio::test]
-async fn crates_and_recorded_nuget_and_releases_are_read() {
+async fn crates_and_recorded_nuget_are_read() {
     let server = MockServer::start().await;
     let lines = "{\"name\":\"weather\",\"vers\":\"1.0.0\",\"cksum\":\"0a\",\"yanked\":true}\n\
                  {\"name\":\"weather\",\"vers\":\"1.1.0\",\"cksum\":\"0b\",\"yanked\":false}\n";
@@ -413,14 +418,9 @@ async fn crates_and_recorded_nuget_and_releases_are_read() {
         ok(json!({"versions": ["1.0.0", "1.1.0-rc"]})),
     )
     .await;
-    let asset = json!({"name": "w.mcpb", "browser_download_url": format!("{}/w.mcpb", server.uri()),
-        "size": 3, "digest": format!("sha256:{}", "0a".repeat(32))});
-    let tagged = json!({"tag_name": "v1", "published_at": "2026-01-01T00:00:00Z", "assets": [asset]});
-    serve(&server, "/api/repos/acme/weather/releases/tags/v1", ok(tagged)).await;
     let config = Config {
         cargo: Some(url(&server, "/index")),
         nuget: Some(url(&server, "/v3/index.json")),
-        github_api: Some(url(&server, "/api")),
         ..Config::default()
     };
     let packages = packages(config, false);
@@ -444,6 +444,21 @@ async fn crates_and_recorded_nuget_and_releases_are_read() {
             .path()
             .ends_with("/flat/acme.weather/1.0.0/acme.weather.1.0.0.nupkg")
     );
+    assert!(packages.source(Kind::Oci).await.is_err());
+}
+
+#[tokio::test]
+async fn the_files_of_a_release_are_read() {
+    let server = MockServer::start().await;
+    let asset = json!({"name": "w.mcpb", "browser_download_url": format!("{}/w.mcpb", server.uri()),
+        "size": 3, "digest": format!("sha256:{}", "0a".repeat(32))});
+    let tagged = json!({"tag_name": "v1", "published_at": "2026-01-01T00:00:00Z", "assets": [asset]});
+    serve(&server, "/api/repos/acme/weather/releases/tags/v1", ok(tagged)).await;
+    let config = Config {
+        github_api: Some(url(&server, "/api")),
+        ..Config::default()
+    };
+    let packages = packages(config, false);
     let release = packages
         .release(&coordinate("github:acme/weather@v1#w.mcpb"))
         .await
@@ -453,5 +468,4 @@ async fn crates_and_recorded_nuget_and_releases_are_read() {
         .release(&coordinate("github:acme/weather@v1#x.mcpb"))
         .await;
     assert!(matches!(none, Err(PackageError::NotFound { .. })));
-    assert!(packages.source(Kind::Oci).await.is_err());
 }
