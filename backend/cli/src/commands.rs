@@ -17,6 +17,10 @@ mod verify_bundle;
 mod version;
 mod worker;
 
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
 use anyhow::Context as _;
 use clap::Subcommand;
 use tokio::signal::unix::{SignalKind, signal};
@@ -82,6 +86,18 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure>
         Command::Config(command) => config::run(global, &command),
         Command::Version(args) => version::run(&args),
     }
+}
+
+/// The bytes of a file, one more than the limit at most, so that what is too large is told by who reads it.
+pub(crate) fn read_bounded(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
+    let read = || {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+        Ok::<_, std::io::Error>(bytes)
+    };
+    read()
+        .with_context(|| format!("cannot read `{}`", path.display()))
+        .map_err(Failure::unreadable)
 }
 
 /// Runs the asynchronous part of a command.

@@ -1,5 +1,7 @@
 //! From the settings to an open registry, and to the client for everything it fetches.
 
+mod provenance;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use toolmark_registry::{
     WorkerSettings,
 };
 
+pub(crate) use self::provenance::{checker, packages};
 use crate::outcome::Failure;
 use crate::settings::{Settings, masked_text};
 

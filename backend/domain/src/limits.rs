@@ -211,3 +211,5 @@ pub const CLIENT_SECS: u64 = 20;
 pub const CLIENT_ANSWER_BYTES: usize = 1024 * 1024;
 /// Most tokens of image registries kept at a time.
 pub const OCI_TOKENS: usize = 256;
+/// Largest record of a check of provenance, in bytes.
+pub const RECORD_BYTES: usize = 1024 * 1024;

@@ -2,22 +2,25 @@
 
 use std::io::{self, Read};
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256, Sha512};
+use toolmark_domain::digest::Digest;
 use toolmark_domain::provenance::{Level, Reason, Verdict, Warning};
 use toolmark_domain::timestamp::Timestamp;
 
 use crate::attestation::{self, Context};
 use crate::document::{self, Counting, Items};
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Observation};
 use crate::keys::KeyList;
 use crate::oci;
 use crate::outcome::Outcome;
 use crate::policy::{POLICY, Policy};
-use crate::report::{Fault, Report, SCHEMA, StepName, Trail};
+use crate::report::{Fault, Report, SCHEMA, StepName, StepState, Trail, shown};
 use crate::roots::TrustedRoots;
 
 /// The kinds of artifact whose evidence we know how to bind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Ecosystem {
     Npm,
     Pypi,
@@ -27,7 +30,7 @@ pub enum Ecosystem {
 }
 
 /// What server.json says of the artifact. What is not given is not compared.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Declared {
     pub ecosystem: Option<Ecosystem>,
     /// Name of the package; for Python files and release files also the name of the file.
@@ -96,6 +99,7 @@ impl Checker {
         let items = match request.evidence {
             Evidence::Document { format, bytes } => document::items(format, bytes),
             Evidence::OciRecorded(files) => oci::items(files, &request.artifact),
+            Evidence::Gathered(gathered) => document::gathered(gathered, &request.artifact),
         };
         let context = Context {
             checker: self,
@@ -103,7 +107,7 @@ impl Checker {
             declared: &request.declared,
             at: request.at,
         };
-        match items {
+        let mut report = match items {
             Ok(Items { items, counting }) => {
                 let outcomes = items.into_iter().map(|item| attestation::check(item, &context));
                 together(outcomes.collect(), counting, request.at)
@@ -113,7 +117,26 @@ impl Checker {
                 outcome.fault(StepName::Read, fault);
                 together(vec![outcome], Counting::All, request.at)
             }
+        };
+        if let Evidence::Gathered(gathered) = request.evidence {
+            contradict(&mut report, &gathered.contradictions);
         }
+        report
+    }
+
+    /// The roots it checks with, by name, digest and document.
+    pub fn roots(&self) -> impl Iterator<Item = (&str, Digest, &[u8])> {
+        self.roots.documents()
+    }
+
+    /// The keys of the npm registry it checks with.
+    pub fn keys(&self) -> &KeyList {
+        &self.keys
+    }
+
+    /// The rules it checks by.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
     }
 }
 
@@ -188,6 +211,28 @@ fn together(mut outcomes: Vec<Outcome>, counting: Counting, at: Timestamp) -> Re
     }
     warnings.sort_unstable();
     report(decided, verdict, reasons, warnings, attestations, at)
+}
+
+/// What is wrong with the artifact itself weighs more than any evidence: the gravest verdict stands.
+fn contradict(report: &mut Report, contradictions: &[Observation]) {
+    for seen in contradictions {
+        if seen.reason.verdict().rank() < report.verdict.rank() {
+            report.verdict = seen.reason.verdict();
+        }
+        report.level = None;
+        if !report.reasons.contains(&seen.reason) {
+            report.reasons.insert(0, seen.reason);
+        }
+        report.reasons.retain(|reason| *reason != Reason::NoAttestation);
+        let subject = report
+            .steps
+            .iter_mut()
+            .find(|step| step.name == StepName::Subject);
+        if let Some(step) = subject.filter(|step| step.state != StepState::Fail) {
+            step.state = StepState::Fail;
+            step.note = shown(&seen.note);
+        }
+    }
 }
 
 fn report(

@@ -5,7 +5,9 @@ use toolmark_domain::json;
 use toolmark_domain::limits::{BUNDLE_BYTES, EVIDENCE_ATTESTATIONS, EVIDENCE_BYTES, EVIDENCE_VALUES};
 use toolmark_domain::provenance::Reason;
 
-use crate::evidence::EvidenceFormat;
+use crate::checker::Artifact;
+use crate::evidence::{EvidenceFormat, Gathered};
+use crate::oci;
 use crate::pep740::{self, Publisher};
 use crate::report::Fault;
 
@@ -119,6 +121,7 @@ pub(crate) fn items(format: EvidenceFormat, bytes: &[u8]) -> Result<Items, Fault
         EvidenceFormat::BundleJsonl => (lines(bytes, &Form::Bundle)?, Counting::Any),
         EvidenceFormat::DsseEnvelope => (lines(bytes, &Form::Envelope)?, Counting::Any),
         EvidenceFormat::NpmAttestations => (npm(strict_json(bytes, EVIDENCE_BYTES)?)?, Counting::All),
+        EvidenceFormat::GithubAttestations => (forge(strict_json(bytes, EVIDENCE_BYTES)?)?, Counting::Any),
         EvidenceFormat::Pep740Provenance => (
             pep740::provenance(strict_json(bytes, EVIDENCE_BYTES)?)?,
             Counting::All,
@@ -169,7 +172,35 @@ fn lines(bytes: &[u8], form: &Form) -> Result<Vec<Item>, Fault> {
     Ok(lines.iter().map(item).collect())
 }
 
-fn npm(answer: Value) -> Result<Vec<Item>, Fault> {
+/// Everything that was gathered. Several places are a list that others may add to.
+pub(crate) fn gathered(gathered: &Gathered, artifact: &Artifact) -> Result<Items, Fault> {
+    let mut all = Vec::new();
+    let mut counting = None;
+    for (format, bytes) in &gathered.documents {
+        match items(*format, bytes) {
+            Ok(found) => {
+                counting = Some(found.counting);
+                all.extend(found.items);
+            }
+            Err(fault) => all.push(Item::fault(fault, Form::Bundle)),
+        }
+    }
+    if !gathered.image.is_empty() {
+        all.extend(oci::items(&gathered.image, artifact)?.items);
+    }
+    let alone = gathered.documents.len() == 1 && gathered.image.is_empty() && gathered.failures.is_empty();
+    for failure in &gathered.failures {
+        let fault = Fault::new(failure.reason, failure.note.as_str());
+        all.push(Item::fault(fault, Form::Bundle));
+    }
+    bounded(all.len().saturating_sub(gathered.failures.len()))?;
+    Ok(Items {
+        items: all,
+        counting: counting.filter(|_| alone).unwrap_or(Counting::Any),
+    })
+}
+
+fn attestations(answer: Value) -> Result<Vec<Value>, Fault> {
     let Value::Object(mut answer) = answer else {
         return Err(malformed("the answer is not an object"));
     };
@@ -177,7 +208,27 @@ fn npm(answer: Value) -> Result<Vec<Item>, Fault> {
         return Err(malformed("there is no list `attestations`"));
     };
     bounded(attestations.len())?;
-    attestations.into_iter().map(npm_item).collect()
+    Ok(attestations)
+}
+
+fn npm(answer: Value) -> Result<Vec<Item>, Fault> {
+    attestations(answer)?.into_iter().map(npm_item).collect()
+}
+
+/// A forge lists bundles, each with more around it. One that is only named is not fetched from elsewhere.
+fn forge(answer: Value) -> Result<Vec<Item>, Fault> {
+    let item = |attestation: Value| {
+        let Value::Object(mut attestation) = attestation else {
+            return Err(malformed("an attestation is not an object"));
+        };
+        let bundle = attestation.remove("bundle").filter(|bundle| !bundle.is_null());
+        let elsewhere = || Fault::new(Reason::FetchFailed, "the forge names a bundle without giving it");
+        Ok(Item {
+            value: bundle.ok_or_else(elsewhere),
+            form: Form::Bundle,
+        })
+    };
+    attestations(answer)?.into_iter().map(item).collect()
 }
 
 fn npm_item(attestation: Value) -> Result<Item, Fault> {

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use toolmark_domain::limits::EVIDENCE_BYTES;
+use toolmark_domain::provenance::Reason;
 
 /// A document's form, told by the caller or by looking at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,17 +17,20 @@ pub enum EvidenceFormat {
     Pep740Provenance,
     Pep740Attestation,
     DsseEnvelope,
+    /// The answer of a forge about the attestations of a digest.
+    GithubAttestations,
 }
 
 impl EvidenceFormat {
     /// Every form.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::SigstoreBundle,
         Self::BundleJsonl,
         Self::NpmAttestations,
         Self::Pep740Provenance,
         Self::Pep740Attestation,
         Self::DsseEnvelope,
+        Self::GithubAttestations,
     ];
 
     /// The form a document seems to have, by the names at its top; nothing where it has none of them.
@@ -34,8 +39,16 @@ impl EvidenceFormat {
         let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
         let first = documents.next()?.ok()?;
         let has = |name: &str| first.get(name).is_some();
-        if has("attestations") {
-            Some(Self::NpmAttestations)
+        let labelled = |list: &Value| {
+            list.get(0)
+                .is_none_or(|first| first.get("predicateType").is_some())
+        };
+        if let Some(list) = first.get("attestations") {
+            Some(if labelled(list) {
+                Self::NpmAttestations
+            } else {
+                Self::GithubAttestations
+            })
         } else if has("attestation_bundles") {
             Some(Self::Pep740Provenance)
         } else if has("envelope") && has("verification_material") {
@@ -63,6 +76,7 @@ impl EvidenceFormat {
             Self::Pep740Provenance => "pep740-provenance",
             Self::Pep740Attestation => "pep740-attestation",
             Self::DsseEnvelope => "dsse-envelope",
+            Self::GithubAttestations => "github-attestations",
         }
     }
 }
@@ -77,6 +91,19 @@ impl fmt::Display for EvidenceFormat {
 #[derive(Debug, thiserror::Error)]
 #[error("unknown form of evidence")]
 pub struct UnknownFormat;
+
+impl Serialize for EvidenceFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for EvidenceFormat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
 
 impl FromStr for EvidenceFormat {
     type Err = UnknownFormat;
@@ -96,4 +123,25 @@ pub enum Evidence<'a> {
     /// `tag-sha256-HEX.json`, `tag-sha256-HEX.sig.json`, `tag-sha256-HEX.att.json`. A file that is absent is a place
     /// that answered "not found".
     OciRecorded(&'a [(String, Vec<u8>)]),
+    /// Everything that was found by asking every place.
+    Gathered(&'a Gathered),
+}
+
+/// What was found for one artifact, and what could not be found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gathered {
+    pub documents: Vec<(EvidenceFormat, Vec<u8>)>,
+    /// Answers of an image registry, as in [`Evidence::OciRecorded`].
+    pub image: Vec<(String, Vec<u8>)>,
+    /// Places that may hold evidence and gave no proper answer. They keep "unsigned" from being said, and nothing else.
+    pub failures: Vec<Observation>,
+    /// What is wrong with the artifact itself, whatever the evidence says: another digest than the one declared.
+    pub contradictions: Vec<Observation>,
+}
+
+/// Something seen on the way, which counts in the verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observation {
+    pub reason: Reason,
+    pub note: String,
 }

@@ -23,6 +23,7 @@ pub enum KeyListError {
 #[derive(Clone, Debug)]
 pub struct KeyList {
     keys: Vec<Key>,
+    document: Vec<u8>,
 }
 
 /// One key with one use.
@@ -71,7 +72,15 @@ impl KeyList {
         if keys.len() > KEY_LIST_KEYS {
             return Err(KeyListError::TooMany { count: keys.len() });
         }
-        Ok(Self { keys })
+        Ok(Self {
+            keys,
+            document: json.to_vec(),
+        })
+    }
+
+    /// The bytes it was read from.
+    pub fn document(&self) -> &[u8] {
+        &self.document
     }
 
     pub(crate) fn find(&self, id: &str) -> Found<'_> {

@@ -152,9 +152,7 @@ fn index(bytes: &[u8], recorded: &Recorded<'_>, items: &mut Vec<Item>) -> Result
     let referrers = list(&index, "manifests");
     bounded(referrers.len())?;
     for descriptor in referrers {
-        // Without a type it may be one, so it is looked at.
-        let kind = media_type(descriptor, "artifactType");
-        if !(kind.is_empty() || kind == V03 || kind.starts_with("application/vnd.oci.")) {
+        if !may_be_evidence(descriptor) {
             continue;
         }
         match recorded.by_digest(descriptor, "referrer-").and_then(manifest) {
@@ -163,6 +161,17 @@ fn index(bytes: &[u8], recorded: &Recorded<'_>, items: &mut Vec<Item>) -> Result
         }
     }
     Ok(())
+}
+
+/// Whether a referrer may hold a bundle. Without a type it may, so it is looked at.
+pub(crate) fn may_be_evidence(descriptor: &Value) -> bool {
+    let kind = media_type(descriptor, "artifactType");
+    kind.is_empty() || kind == V03 || kind.starts_with("application/vnd.oci.")
+}
+
+/// Whether a layer of a referrer is a bundle: by its own type, or as the only one of a manifest that says so.
+pub(crate) fn is_bundle_layer(referrer: &Value, layer: &Value, count: usize) -> bool {
+    media_type(layer, "mediaType") == V03 || (count == 1 && media_type(referrer, "artifactType") == V03)
 }
 
 fn layers(

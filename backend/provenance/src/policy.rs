@@ -3,6 +3,7 @@
 //! Everything that speaks against it is collected, not only the first thing. Comparisons are equality of what was
 //! parsed; there is no pattern and no prefix in here.
 
+use serde::{Deserialize, Serialize};
 use toolmark_domain::builder::{Builder, BuilderClass, RefKind};
 use toolmark_domain::provenance::{Reason, Warning};
 
@@ -48,14 +49,14 @@ const GENERATOR: &str = "https://github.com/slsa-framework/slsa-github-generator
 const GENERATOR_SOURCE: &str = "https://github.com/slsa-framework/slsa-github-generator";
 
 /// An issuer of build identities, and the forge it speaks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssuerRule {
     pub issuer: String,
     pub forge: String,
 }
 
 /// What an operator may change of the rules.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Exact issuers.
     pub issuers: Vec<IssuerRule>,

@@ -54,6 +54,7 @@ pub(crate) struct Root {
     pub(crate) name: String,
     pub(crate) digest: Digest,
     pub(crate) logs: Vec<Vec<u8>>,
+    document: Vec<u8>,
     public: Instance,
     github: Instance,
 }
@@ -84,6 +85,13 @@ impl TrustedRoots {
     pub fn add(&mut self, name: &str, json: &[u8]) -> Result<(), RootError> {
         self.roots.push(Root::read(name, json)?);
         Ok(())
+    }
+
+    /// Name, digest and bytes of each root.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = (&str, Digest, &[u8])> {
+        self.roots
+            .iter()
+            .map(|root| (root.name.as_str(), root.digest, root.document.as_slice()))
     }
 
     /// The root that was given first.
@@ -133,6 +141,7 @@ impl Root {
                 .iter()
                 .map(|log| log.log_id.key_id.as_bytes().to_vec())
                 .collect(),
+            document: json.to_vec(),
             public: Instance::read(&all, Profile::Public)?,
             github: Instance::read(&all, Profile::GitHub)?,
         })

@@ -36,6 +36,8 @@ pub use settings::{BlobPlace, OpenError, RegistrySettings};
 pub use starter::{StarterEntry, StarterOutcome, starter_entries};
 pub use status::StatusError;
 pub use tokens::{TokenError, TokenRequest};
+/// Where packages come from, for commands that need no registry to run.
+pub use toolmark_packages as packages;
 /// The check of evidence, for commands that need no registry to run.
 pub use toolmark_provenance as provenance;
 /// The ranking, for commands that need no registry to run.

@@ -1,9 +1,10 @@
-//! `toolmark verify`: the verdict on who built an artifact, from evidence on disk. Nothing is fetched.
+//! `toolmark verify`: the verdict on who built an artifact. From evidence on disk, unless `--fetch` says otherwise.
 
+mod fetch;
+mod replay;
 mod text;
 
 use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
@@ -15,11 +16,12 @@ use toolmark_domain::limits::{
 use toolmark_domain::provenance::Verdict;
 use toolmark_domain::timestamp::Timestamp;
 use toolmark_registry::provenance::{
-    Artifact, Checker, Declared, Ecosystem, Evidence, EvidenceFormat, KeyList, Policy, Request, RootError,
-    TrustedRoots, unusable_root,
+    Artifact, Checker, Declared, Ecosystem, Evidence, EvidenceFormat, KeyList, Policy, Report, Request,
+    RootError, TrustedRoots, unusable_root,
 };
 use toolmark_registry::{Clock as _, SystemClock};
 
+use super::read_bounded;
 use crate::Global;
 use crate::outcome::{Failure, Outcome};
 use crate::output::{Format, print, print_json};
@@ -32,12 +34,17 @@ Examples:
   toolmark verify --oci-recorded answers/ --digest sha256:HEX --ecosystem oci \\
     --repository https://github.com/acme/weather --format json
 
-What is not given is not compared. Nothing is fetched.
+  toolmark verify npm:@acme/weather@1.2.3 --fetch --repository https://github.com/acme/weather
+  toolmark verify --record saved/record.json
+
+What is not given is not compared. Nothing is fetched unless `--fetch` is given: then the artifact and
+every place that may hold evidence are asked, at the addresses of the settings or of npm, pip and cargo.
 
 Exit status: 0 verified, 1 unsigned, mismatch or invalid, 2 bad usage or unreadable input, 3 could not tell")]
 pub(crate) struct VerifyArgs {
-    /// The artifact itself; its digests are computed
-    #[arg(value_name = "FILE")]
+    /// The artifact itself, its digests are computed; with `--fetch` also a package: `npm:NAME@V`,
+    /// `pypi:NAME@V`, `cargo:NAME@V`, `oci:REF`, `mcpb:URL`, `github:OWNER/REPO@TAG#FILE`
+    #[arg(value_name = "FILE|PACKAGE")]
     target: Option<String>,
     /// The evidence
     #[arg(long, value_name = "FILE", conflicts_with = "oci_recorded")]
@@ -78,9 +85,15 @@ pub(crate) struct VerifyArgs {
     /// Time of the check [default: now]
     #[arg(long, value_name = "RFC3339")]
     at: Option<String>,
-    /// Look for evidence on the network; this version cannot yet
-    #[arg(long)]
+    /// Look for the artifact and for evidence on the network
+    #[arg(long, conflicts_with_all = ["evidence", "oci_recorded"])]
     fetch: bool,
+    /// Keep the record of the check and every answer in this folder
+    #[arg(long, value_name = "DIR", requires = "fetch")]
+    save: Option<PathBuf>,
+    /// Make a check again from its record and the answers beside it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fetch", "evidence", "oci_recorded", "target"])]
+    record: Option<PathBuf>,
     /// Form of the answer
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -105,6 +118,7 @@ enum FormatArg {
     #[value(name = "pep740-attestation")]
     Pep740Attestation,
     DsseEnvelope,
+    GithubAttestations,
 }
 
 impl From<EcosystemArg> for Ecosystem {
@@ -128,18 +142,41 @@ impl From<FormatArg> for EvidenceFormat {
             FormatArg::Pep740Provenance => Self::Pep740Provenance,
             FormatArg::Pep740Attestation => Self::Pep740Attestation,
             FormatArg::DsseEnvelope => Self::DsseEnvelope,
+            FormatArg::GithubAttestations => Self::GithubAttestations,
         }
     }
 }
 
 pub(crate) fn run(global: &Global, args: &VerifyArgs) -> Result<Outcome, Failure> {
-    global.start(Vec::new())?;
+    let settings = global.start(Vec::new())?;
     if args.fetch {
-        return Err(
-            usage("`--fetch` is not there yet, so nothing is looked up on the network")
-                .hint("give the evidence with `--evidence FILE`, or `--oci-recorded DIR` for an image"),
-        );
+        let examined = fetch::run(&settings.settings, args)?;
+        if args.format == Format::Text {
+            print(&text::places(&examined.record))?;
+        }
+        return answer(args, &examined.report);
     }
+    if let Some(path) = &args.record {
+        return answer(args, &replay::run(path)?);
+    }
+    answer(args, &from_disk(args)?)
+}
+
+/// Prints a report; the exit status follows the verdict.
+fn answer(args: &VerifyArgs, report: &Report) -> Result<Outcome, Failure> {
+    match args.format {
+        Format::Text => print(&text::text(report))?,
+        Format::Json => print_json(report)?,
+    }
+    Ok(match report.verdict {
+        Verdict::Verified => Outcome::Yes,
+        Verdict::Unverifiable => Outcome::Unknown,
+        Verdict::Unsigned | Verdict::Mismatch | Verdict::Invalid => Outcome::No,
+    })
+}
+
+/// The check of evidence that is given.
+fn from_disk(args: &VerifyArgs) -> Result<Report, Failure> {
     let artifact = artifact(args)?;
     let (bytes, files);
     let evidence = match (&args.evidence, &args.oci_recorded) {
@@ -166,18 +203,9 @@ pub(crate) fn run(global: &Global, args: &VerifyArgs) -> Result<Outcome, Failure
         declared: declared(args),
         at: time(args)?,
     };
-    let report = match roots(args)? {
+    Ok(match roots(args)? {
         Ok(roots) => Checker::new(roots, keys(args)?, Policy::default()).check(&request),
         Err(error) => unusable_root(&error.to_string(), request.at),
-    };
-    match args.format {
-        Format::Text => print(&text::text(&report))?,
-        Format::Json => print_json(&report)?,
-    }
-    Ok(match report.verdict {
-        Verdict::Verified => Outcome::Yes,
-        Verdict::Unverifiable => Outcome::Unknown,
-        Verdict::Unsigned | Verdict::Mismatch | Verdict::Invalid => Outcome::No,
     })
 }
 
@@ -271,8 +299,7 @@ fn artifact(args: &VerifyArgs) -> Result<Artifact, Failure> {
 fn target_failure(target: &str, error: anyhow::Error) -> Failure {
     let failure = Failure::unreadable(error);
     if target.contains(':') {
-        return failure
-            .hint("packages and stored versions are not looked up yet; give the file or its digest");
+        return failure.hint("a package is looked up with `--fetch`");
     }
     failure
 }
@@ -311,18 +338,6 @@ fn given_digest(text: &str, artifact: &mut Artifact) -> Result<(), Failure> {
         _ => {}
     }
     Ok(())
-}
-
-/// The bytes of a file, one more than the limit at most, so that what is too large is told by who reads it.
-pub(super) fn read_bounded(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
-    let read = || {
-        let mut bytes = Vec::new();
-        File::open(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
-        Ok::<_, std::io::Error>(bytes)
-    };
-    read()
-        .with_context(|| format!("cannot read `{}`", path.display()))
-        .map_err(Failure::unreadable)
 }
 
 /// Every file of a folder, bounded in number and size.

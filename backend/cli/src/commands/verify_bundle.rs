@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 use toolmark_domain::limits::{BUNDLE_BYTES, KEY_LIST_BYTES, TRUSTED_ROOT_BYTES};
 use toolmark_registry::provenance::suite::{self, SuiteArtifact, SuiteError, SuiteRoot, SuiteSigner};
 
-use super::verify::read_bounded;
+use super::read_bounded;
 use crate::outcome::{Failure, Outcome};
 
 #[derive(Debug, Args)]

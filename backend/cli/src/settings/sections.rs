@@ -88,6 +88,43 @@ settings! {
 }
 
 settings! {
+    /// Where packages come from. What is unset is asked of the package clients on this machine.
+    pub(crate) struct PackagesSettings in "packages" {
+        /// The npm registry. Unset: what `npm config get registry` says.
+        npm: Option<Url> = None, like "https://npm.example.com/";
+        /// The public address of that registry, as publish attestations name it.
+        /// Unset: the name in an attestation is not compared.
+        npm_canonical: Option<String> = None, like "https://npm.example.com/";
+        /// The Python index with the simple interface. Unset: what pip is configured with.
+        pypi: Option<Url> = None, like "https://pypi.example.com/simple/";
+        /// The sparse index of crates. Unset: what cargo is configured with.
+        cargo: Option<Url> = None, like "https://crates.example.com/index/";
+        /// The service index of a NuGet registry. Unset: none is asked.
+        nuget: Option<Url> = None, like "https://nuget.example.com/v3/index.json";
+        /// Image registries that are reached at another address than their name: `NAME=URL`.
+        oci: Vec<String> = Vec::new(), like "[\"images.example.com=https://mirror.example.com/\"]";
+        /// The API of the forge that serves releases and attestations.
+        github_api: Url = Url::parse("https://api.github.com/").expect("a constant URL parses");
+        /// A token for that API; without one it answers few questions an hour.
+        github_token: Option<String> [secret] = None, like "ghp_0123456789";
+        /// Whether npm, pip and cargo are asked for their settings.
+        ask_clients: bool = true;
+    }
+}
+
+settings! {
+    /// How the provenance of packages is checked.
+    pub(crate) struct ProvenanceSettings in "provenance" {
+        /// Files of trusted roots beside the built-in ones.
+        trusted_roots: Vec<String> = Vec::new(), like "[\"trusted_root.json\"]";
+        /// A file with the signing keys of the npm registry, in place of the built-in list.
+        npm_keys: Option<String> = None, like "npm-keys.json";
+        /// Owners, as `https://github.com/OWNER`, whose workflows may build for others without a note.
+        builder_owners: Vec<String> = Vec::new(), like "[\"https://github.com/acme\"]";
+    }
+}
+
+settings! {
     /// What the program writes to standard error.
     pub(crate) struct LogSettings in "log" {
         /// Least level, or a list of `module=level`: error, warn, info, debug, trace.
@@ -138,33 +175,11 @@ pub(crate) struct Settings {
     pub(crate) auth: AuthSettings,
     pub(crate) policy: PolicySettings,
     pub(crate) import: ImportSettings,
+    pub(crate) packages: PackagesSettings,
+    pub(crate) provenance: ProvenanceSettings,
     pub(crate) log: LogSettings,
 }
 
 impl Settings {
     /// The sections, in the order of the sample file. A new section is added here and in [`Self::sections_mut`].
-    pub(crate) fn sections(&self) -> [&dyn Section; 7] {
-        [
-            &self.server,
-            &self.store,
-            &self.jobs,
-            &self.auth,
-            &self.policy,
-            &self.import,
-            &self.log,
-        ]
-    }
-
-    /// The same sections, to be filled.
-    pub(crate) fn sections_mut(&mut self) -> [&mut dyn Section; 7] {
-        [
-            &mut self.server,
-            &mut self.store,
-            &mut self.jobs,
-            &mut self.auth,
-            &mut self.policy,
-            &mut self.import,
-            &mut self.log,
-        ]
-    }
-}
+    pub(crate) fn sections(&self) -> [&dyn Section; 9] {

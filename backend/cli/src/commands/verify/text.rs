@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use toolmark_domain::provenance::Verdict;
-use toolmark_registry::provenance::{Claims, Report, StepName, StepState};
+use toolmark_registry::provenance::{Claims, Place, PlaceAnswer, Record, Report, StepName, StepState};
 
 use crate::output::{plain, table};
 
@@ -52,6 +52,39 @@ pub(super) fn text(report: &Report) -> String {
         report.checked_at, report.policy
     );
     out
+}
+
+/// Which places were asked, and how each answered.
+pub(super) fn places(record: &Record) -> String {
+    let mut out = format!("{}\n", plain(&record.target));
+    if let Some(artifact) = &record.artifact {
+        let name = plain(&artifact.name);
+        let _ = writeln!(
+            out,
+            "  {name}, {} bytes, sha256:{}",
+            artifact.bytes, artifact.sha256
+        );
+    }
+    if !record.places.is_empty() {
+        out.push_str("\nplaces asked\n");
+        let rows: Vec<Vec<String>> = record.places.iter().map(place).collect();
+        out.push_str(&table(&rows));
+    }
+    out.push('\n');
+    out
+}
+
+fn place(place: &Place) -> Vec<String> {
+    let answer = match place.answer {
+        PlaceAnswer::Found => "  found",
+        PlaceAnswer::None => "  none",
+        PlaceAnswer::Failed => "  FAILED",
+    };
+    let note = match &place.failure {
+        Some(failure) => plain(&failure.note),
+        None => plain(&place.url),
+    };
+    vec![answer.to_owned(), plain(&place.what), note]
 }
 
 fn words(step: StepName) -> &'static str {
