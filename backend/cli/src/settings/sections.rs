@@ -183,3 +183,31 @@ pub(crate) struct Settings {
 impl Settings {
     /// The sections, in the order of the sample file. A new section is added here and in [`Self::sections_mut`].
     pub(crate) fn sections(&self) -> [&dyn Section; 9] {
+        [
+            &self.server,
+            &self.store,
+            &self.jobs,
+            &self.auth,
+            &self.policy,
+            &self.import,
+            &self.packages,
+            &self.provenance,
+            &self.log,
+        ]
+    }
+
+    /// The same sections, to be filled.
+    pub(crate) fn sections_mut(&mut self) -> [&mut dyn Section; 9] {
+        [
+            &mut self.server,
+            &mut self.store,
+            &mut self.jobs,
+            &mut self.auth,
+            &mut self.policy,
+            &mut self.import,
+            &mut self.packages,
+            &mut self.provenance,
+            &mut self.log,
+        ]
+    }
+}
