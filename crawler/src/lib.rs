@@ -19,6 +19,7 @@ mod message;
 mod notes;
 mod observe;
 mod progress;
+pub mod sandbox;
 mod session;
 mod sse;
 mod stdio;

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser};
+use toolmark_crawler::sandbox::cage;
 
 use crate::commands::Command;
 use crate::outcome::Failure;
@@ -91,6 +92,11 @@ pub(crate) fn version_line() -> String {
 }
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == cage::CAGE) {
+        // Not a command: the inner half of the sandbox, which this program starts by itself.
+        return cage::enter(&arguments.next().unwrap_or_default());
+    }
     let cli = Cli::parse();
     match commands::run(&cli.global, cli.command) {
         Ok(outcome) => outcome.into(),

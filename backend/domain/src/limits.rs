@@ -213,3 +213,15 @@ pub const CLIENT_ANSWER_BYTES: usize = 1024 * 1024;
 pub const OCI_TOKENS: usize = 256;
 /// Largest record of a check of provenance, in bytes.
 pub const RECORD_BYTES: usize = 1024 * 1024;
+/// Most memory of a server in the sandbox, with all that it starts, in bytes (1 GiB).
+pub const CAGE_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
+/// Most processes and threads of a server in the sandbox.
+pub const CAGE_TASKS: u64 = 256;
+/// Room in the home of a server in the sandbox, in bytes (256 MiB).
+pub const CAGE_HOME_BYTES: u64 = 256 * 1024 * 1024;
+/// Room for temporary files of a server in the sandbox, in bytes (64 MiB).
+pub const CAGE_TEMP_BYTES: u64 = 64 * 1024 * 1024;
+/// Most files open in one process in the sandbox.
+pub const CAGE_FILES: u64 = 4096;
+/// Most processor time of one process in the sandbox, in seconds.
+pub const CAGE_CPU_SECS: u64 = 120;

@@ -75,7 +75,7 @@ pub(crate) fn run(global: &Global, args: &DoctorArgs) -> Result<Outcome, Failure
     let checks = super::block_on(async {
         let mut checks = vec![clock::check()];
         checks.extend(store::checks(&settings.store).await);
-        checks.push(sandbox::check().await);
+        checks.extend(sandbox::check().await);
         checks.extend(clients::checks().await);
         checks
     })?;

@@ -1,47 +1,45 @@
-//! The sandbox: bubblewrap, able to make the namespaces a probe runs in.
+//! The sandbox: a cage is built and a program is run in it, as for a probe.
+
+use toolmark_crawler::sandbox::Sandbox;
 
 use super::run::{Ran, run};
 use super::{Check, State};
 
-/// What a probe needs at least: namespaces of its own for all but the file system, no capabilities, its own `/proc`.
-const TRIAL: [&str; 13] = [
-    "--unshare-all",
-    "--die-with-parent",
-    "--new-session",
-    "--cap-drop",
-    "ALL",
-    "--ro-bind",
-    "/",
-    "/",
-    "--proc",
-    "/proc",
-    "--dev",
-    "/dev",
-    "true",
-];
-
-/// Nothing runs in the sandbox yet, so its absence is a note.
-pub(super) async fn check() -> Check {
+/// A registry without it works, and observes no package, so its absence is a note.
+pub(super) async fn check() -> Vec<Check> {
     let version = match run("bwrap", &["--version"]).await {
         Ran::Well(version) => version,
         Ran::Absent => {
-            return note("not found")
-                .hint("`apt-get install bubblewrap`; without it no package can be run and observed");
+            return vec![
+                note("bubblewrap", "not found")
+                    .hint("`apt-get install bubblewrap`; without it no package can be run and observed"),
+            ];
         }
-        Ran::Badly(reason) => return note(format!("does not start: {reason}")),
-        Ran::TooLong => return note("does not answer"),
+        Ran::Badly(reason) => return vec![note("bubblewrap", format!("does not start: {reason}"))],
+        Ran::TooLong => return vec![note("bubblewrap", "does not answer")],
     };
-    match run("bwrap", &TRIAL).await {
-        Ran::Well(_) => Check::new("sandbox", "bubblewrap", State::Ok, format!("{version}, makes namespaces")),
-        Ran::Badly(reason) => note(format!("{version}, cannot make namespaces: {reason}")).hint(
-            "allow unprivileged user namespaces: `sysctl kernel.unprivileged_userns_clone=1`, on systems with AppArmor \
-             also `sysctl kernel.apparmor_restrict_unprivileged_userns=0`; in a container, let it make namespaces",
+    let found = Check::new("sandbox", "bubblewrap", State::Ok, version);
+    let (cage, bounds) = match Sandbox::find().await {
+        Ok(sandbox) => (
+            Check::new("sandbox", "cage", State::Ok, user(&sandbox)),
+            Check::new("sandbox", "bounds", State::Ok, sandbox.bounds()),
         ),
-        Ran::TooLong => note(format!("{version}, the trial did not end")),
-        Ran::Absent => note("vanished between two runs"),
+        Err(none) => (
+            note("cage", format!("cannot be built: {none}")).hint(none.hint),
+            note("bounds", "not tried"),
+        ),
+    };
+    vec![found, cage, bounds]
+}
+
+fn user(sandbox: &Sandbox) -> &'static str {
+    if sandbox.has_spare_users() {
+        "can be built, each with a user of its own"
+    } else {
+        "can be built, with the user of this program"
     }
 }
 
-fn note(found: impl Into<String>) -> Check {
-    Check::new("sandbox", "bubblewrap", State::Note, found)
+fn note(name: &'static str, found: impl Into<String>) -> Check {
+    Check::new("sandbox", name, State::Note, found)
 }
