@@ -185,12 +185,14 @@ impl Cage {
     }
 
     /// Another root than that of this machine.
+    #[must_use]
     pub fn on(mut self, base: Base) -> Self {
         self.base = base;
         self
     }
 
     /// With these files and folders too.
+    #[must_use]
     pub fn with(mut self, mounts: impl IntoIterator<Item = Mount>) -> Self {
         self.mounts
             .extend(mounts.into_iter().filter(|mount| !stage::is_reserved(mount)));
@@ -201,11 +203,13 @@ impl Cage {
     }
 
     /// With a local socket of this machine to be reached from inside.
-    pub(crate) fn relayed(mut self, socket: PathBuf) -> Self {
+    #[must_use]
+    pub fn relayed(mut self, socket: PathBuf) -> Self {
         self.relay = Some(socket);
         self
     }
 
+    #[must_use]
     pub fn bounded(mut self, bounds: CageBounds) -> Self {
         self.bounds = bounds;
         self

@@ -56,7 +56,7 @@ impl Groups {
             tasks: 8,
             processors: 1,
         };
-        self.make(&bounds).is_ok_and(|group| group.remove())
+        self.make(&bounds).is_ok_and(Group::remove)
     }
 
     fn folders(&self) -> Vec<&Path> {

@@ -50,7 +50,7 @@ impl Pipes {
     pub(super) fn keep() -> io::Result<Self> {
         close_others()?;
         let kept = [dup(io::stdin())?, dup(io::stdout())?, dup(io::stderr())?];
-        if kept.iter().map(|pipe| pipe.as_raw_fd()).eq([3, 4, 5]) {
+        if kept.iter().map(OwnedFd::as_raw_fd).eq([3, 4, 5]) {
             Ok(Self { kept })
         } else {
             Err(io::Error::other("the cage was started with files open"))

@@ -84,7 +84,7 @@ impl Names {
 }
 
 fn is_reverse(name: &str) -> bool {
-    name.ends_with(".arpa")
+    name.rsplit('.').next() == Some("arpa")
 }
 
 struct Question {

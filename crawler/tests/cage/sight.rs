@@ -127,6 +127,7 @@ async fn calls_that_reach_beyond_are_refused() {
          go('clone3', 435, 0, 0)\n",
     )
     .await;
+    assert_eq!(ran.stderr, "");
     #[cfg(target_arch = "x86_64")]
     assert_eq!(
         ran.stdout,

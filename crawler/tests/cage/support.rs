@@ -11,16 +11,16 @@ use toolmark_crawler::{Condition, Ending, Launch, Start as _};
 
 /// What a run in a cage gave.
 #[derive(Debug)]
-pub struct Ran {
-    pub status: Option<ExitStatus>,
-    pub stdout: String,
-    pub stderr: String,
-    pub ending: Ending,
+pub(crate) struct Ran {
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) ending: Ending,
 }
 
 impl Ran {
     /// Places it tried to reach, as `protocol host:port`.
-    pub fn reached(&self) -> Vec<String> {
+    pub(crate) fn reached(&self) -> Vec<String> {
         let egress = self.ending.egress.iter();
         let mut all: Vec<String> = egress
             .map(|e| format!("{} {}:{}", e.protocol, e.host, e.port))
@@ -29,29 +29,29 @@ impl Ran {
         all
     }
 
-    pub fn code(&self) -> Option<i32> {
+    pub(crate) fn code(&self) -> Option<i32> {
         self.status.and_then(|status| status.code())
     }
 
-    pub fn signal(&self) -> Option<i32> {
+    pub(crate) fn signal(&self) -> Option<i32> {
         self.status.and_then(|status| status.signal())
     }
 }
 
 /// The inner half, built beside the tests.
-pub fn helper() -> PathBuf {
+pub(crate) fn helper() -> PathBuf {
     env!("CARGO_BIN_EXE_toolmark-cage").into()
 }
 
 /// The sandbox of this machine. Without one these tests prove nothing, so they fail.
-pub async fn sandbox() -> Sandbox {
+pub(crate) async fn sandbox() -> Sandbox {
     Sandbox::find_with(&helper()).await.unwrap()
 }
 
 /// A Python program of this machine's own, for scripts.
-pub const PYTHON: &str = "/usr/bin/python3";
+pub(crate) const PYTHON: &str = "/usr/bin/python3";
 
-pub fn launch(program: &str, args: &[&str]) -> Launch {
+pub(crate) fn launch(program: &str, args: &[&str]) -> Launch {
     Launch {
         program: program.into(),
         args: args.iter().map(Into::into).collect(),
@@ -60,7 +60,7 @@ pub fn launch(program: &str, args: &[&str]) -> Launch {
 }
 
 /// Runs to the end of the program, or of the time it has.
-pub async fn run_for(cage: &Cage, launch: &Launch, time: Duration) -> Ran {
+pub(crate) async fn run_for(cage: &Cage, launch: &Launch, time: Duration) -> Ran {
     let mut started = cage.start(launch, &Condition::TAKES[0]).await.unwrap();
     drop(started.stdin);
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -87,12 +87,12 @@ pub async fn run_for(cage: &Cage, launch: &Launch, time: Duration) -> Ran {
 }
 
 /// As [`run_for`], for what ends by itself.
-pub async fn run(cage: &Cage, launch: &Launch) -> Ran {
+pub(crate) async fn run(cage: &Cage, launch: &Launch) -> Ran {
     run_for(cage, launch, Duration::from_secs(30)).await
 }
 
 /// Runs a Python script in a cage without anything else.
-pub async fn python(script: &str) -> Ran {
+pub(crate) async fn python(script: &str) -> Ran {
     let cage = Cage::new(sandbox().await);
     run(&cage, &launch(PYTHON, &["-c", script])).await
 }
