@@ -192,7 +192,7 @@ async fn every_member_comes_to_its_end_and_nothing_is_left_of_it() {
                 let started = Instant::now();
                 let seen = look(cage, member.name, &args).await;
                 let took = started.elapsed();
-                let slow = took > Duration::from_secs(60);
+                let slow = took > Duration::from_mins(1);
                 let late = slow.then(|| format!("{}: it took {took:?}", member.name));
                 wrong(member, &seen).or(late)
             }
