@@ -396,7 +396,8 @@ pub(crate) fn trouble(error: &Error) -> Trouble {
         }
         Error::BadRedirect { .. } => (O::DoesNotSpeakMcp, Reason::NotJsonRpc),
         Error::Status { .. } => (O::Unreachable, Reason::ServerError),
-        Error::Setup { .. } => (O::NotObserved, Reason::CannotStart),
+        // Nothing is downloaded here; both are our own trouble.
+        Error::Sink { .. } | Error::Setup { .. } => (O::NotObserved, Reason::CannotStart),
     };
     End::saying(outcome, reason, chain(error)).into()
 }
