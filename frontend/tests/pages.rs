@@ -212,7 +212,7 @@ fn the_twin_of_a_server_has_the_facts_of_its_page() {
         "/provenance/state",
         "/provenance/means",
         "/unobserved/state",
-        "/tools/means",
+        "/unobserved/means",
         "/published_at",
         "/sha256",
         "/document_href",

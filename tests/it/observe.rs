@@ -202,31 +202,46 @@ async fn a_failed_look_says_how_it_ended() {
     assert!(registry.current_manifest(NAME).await.unwrap().is_none());
 }
 
-#[tokio::test]
-async fn pages_and_the_api_show_what_was_declared() {
-    let watched = watched().await;
-    let app = &watched.app;
-    let odd = json!({
+/// A tool with everything a page shows, and hostile text in each place.
+fn odd() -> serde_json::Value {
+    json!({
         "name": "say/\u{202e}<b>", "description": "<script>alert(1)</script>\u{200b}", "annotations": {"readOnlyHint": true},
         "inputSchema": {"type": "object", "required": ["q"], "properties": {
             "q": {"type": "string", "description": "What <i>to</i> say", "enum": ["a", "b"]},
             "n": {"type": ["integer", "null"], "default": 3},
         }},
         "outputSchema": {"type": "object", "properties": {"r": {"anyOf": [{"type": "string"}, {"type": "null"}]}}},
-    });
-    let before = app.publish(NAME, &["0.9.0"]);
-    before.await;
-    let page = app.get("/s/com.example/weather/0.9.0/tools").await.expect(200);
-    assert!(page.text().contains("not yet observed"));
-    let missing = app
-        .get("/api/v1/servers/com.example%2Fweather/versions/0.9.0/manifest")
-        .await
-        .expect(404);
-    assert!(missing.text().contains("not observed yet"));
+    })
+}
 
-    let mut tools = vec![odd, tool("now", "The weather now.")];
+/// A version with sixty-two tools, the odd one first.
+async fn with_many_tools() -> Watched {
+    let watched = watched().await;
+    let mut tools = vec![odd(), tool("now", "The weather now.")];
     tools.extend((0..60).map(|n| tool(&format!("t{n:02}"), "One of many.")));
     watched.publish("1.0.0", found("1.0.0", &json!(tools))).await;
+    watched
+}
+
+#[tokio::test]
+async fn a_version_nobody_looked_at_says_so() {
+    let watched = watched().await;
+    watched.app.publish(NAME, &["0.9.0"]).await;
+    let page = watched
+        .app
+        .get("/s/com.example/weather/0.9.0/tools")
+        .await
+        .expect(200);
+    assert!(page.text().contains("not yet observed"));
+    let manifest = "/api/v1/servers/com.example%2Fweather/versions/0.9.0/manifest";
+    let missing = watched.app.get(manifest).await.expect(404);
+    assert!(missing.text().contains("not observed yet"));
+}
+
+#[tokio::test]
+async fn the_pages_of_a_server_and_its_tools_show_what_it_declared() {
+    let watched = with_many_tools().await;
+    let app = &watched.app;
     let page = app.get("/s/com.example/weather").await.expect(200);
     assert!(page.text().contains("62 tools"), "{}", page.text());
     assert!(
@@ -252,13 +267,13 @@ async fn pages_and_the_api_show_what_was_declared() {
         .get("/s/com.example/weather/1.0.0/tools?cursor=x")
         .await
         .expect(400);
+}
 
-    let path = first
-        .text()
-        .split("href=\"")
-        .find(|rest| rest.contains("%2F"))
-        .unwrap();
-    let path = path.split('"').next().unwrap();
+#[tokio::test]
+async fn the_page_of_a_tool_shows_its_parameters_claims_and_history() {
+    let watched = with_many_tools().await;
+    let app = &watched.app;
+    let path = "/s/com.example/weather/1.0.0/tools/say%2F%E2%80%AE%3Cb%3E";
     let page = app.get(path).await.expect(200);
     for shown in [
         "RLO",
@@ -266,7 +281,7 @@ async fn pages_and_the_api_show_what_was_declared() {
         "integer or null",
         "string or null",
         "one of",
-        "claims",
+        "not checked",
         "tool/1",
     ] {
         assert!(page.text().contains(shown), "{shown}");
@@ -278,7 +293,12 @@ async fn pages_and_the_api_show_what_was_declared() {
         .get("/s/com.example/weather/1.0.0/tools/none")
         .await
         .expect(404);
+}
 
+#[tokio::test]
+async fn the_api_gives_the_looks_and_the_document() {
+    let watched = with_many_tools().await;
+    let app = &watched.app;
     let api = "/api/v1/servers/com.example%2Fweather/versions/current";
     let list = app.get(&format!("{api}/snapshots")).await.expect(200).json();
     assert_eq!(list["snapshots"][0]["tools"], 62);

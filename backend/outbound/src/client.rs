@@ -317,9 +317,7 @@ impl Client {
         caps: &Caps,
         into: &mut dyn Receive,
     ) -> Result<Answer, Error> {
-        let mut incoming = self
-            .begin(policy, request, caps, body::ACCEPT_AS_IT_IS)
-            .await?;
+        let mut incoming = self.begin(policy, request, caps, body::ACCEPT_AS_IT_IS).await?;
         if incoming.status.is_success() {
             incoming.body.plain()?;
             let keep = |source| Error::Sink { source };
@@ -364,7 +362,9 @@ impl Client {
         let mut followed = 0;
         loop {
             let host = self.check_url(policy, &request.url)?;
-            let response = self.head(policy, &request, &host, accepted, caps, deadline).await?;
+            let response = self
+                .head(policy, &request, &host, accepted, caps, deadline)
+                .await?;
             if let Some(next) = redirect(&response, &request, &host)? {
                 if followed == caps.redirects {
                     return Err(Error::TooManyRedirects {
