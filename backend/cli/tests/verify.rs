@@ -163,14 +163,30 @@ fn the_text_names_each_step_and_what_differs() {
 }
 
 #[test]
-fn what_is_not_there_yet_is_said() {
+fn a_check_is_made_again_from_its_record_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let (status, _, stderr) = run(folder.path(), &["verify", "npm:weather@1.2.3", "--fetch"]);
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("record.json", "{}");
+    let (status, _, stderr) = run(folder.path(), &["verify", "--record", "record.json"]);
     assert_eq!(status, 2);
-    assert!(stderr.contains("`--fetch` is not there yet"), "{stderr}");
+    assert!(stderr.contains("is no record of a check"), "{stderr}");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, _, stderr) = run(folder.path(), &["verify", "--fetch"]);
+    assert_eq!(status, 2);
+    assert!(stderr.contains("hint: for example `toolmark verify npm:"), "{stderr}");
+    let (status, _, stderr) = run(folder.path(), &["verify", "weather", "--fetch"]);
+    assert_eq!(status, 2);
+    assert!(stderr.contains("neither a file nor a package"), "{stderr}");
     let (status, _, stderr) = run(folder.path(), &["verify", "npm:weather@1.2.3"]);
     assert_eq!(status, 2);
-    assert!(stderr.contains("hint: packages and stored versions"), "{stderr}");
+    assert!(
+        stderr.contains("hint: a package is looked up with `--fetch`"),
+        "{stderr}"
+    );
     let (status, _, stderr) = run(folder.path(), &["verify"]);
     assert_eq!(status, 2);
     assert!(stderr.contains("hint: give the file, or its digest"), "{stderr}");

@@ -25,11 +25,11 @@ use crate::sources::Source;
 const HOPS: usize = 2;
 
 /// What one question to a registry may cost.
-fn caps(limit: usize, total_secs: u64) -> Caps {
+fn caps(limit: usize, first_byte: Duration, total_secs: u64) -> Caps {
     Caps {
         body_bytes: limit,
         expansion: limits::OUTBOUND_EXPANSION,
-        first_byte: Duration::from_secs(limits::PACKAGE_FIRST_BYTE_SECS),
+        first_byte,
         total: Duration::from_secs(total_secs),
         redirects: limits::OUTBOUND_REDIRECTS,
         retry: Retry {
@@ -65,13 +65,23 @@ impl Packages {
         accept: Option<&str>,
         limit: usize,
     ) -> Result<Answer, PackageError> {
-        self.run(kind, url, accept, &caps(limit, limits::PACKAGE_ANSWER_SECS), None)
-            .await
+        self.run(
+            kind,
+            url,
+            accept,
+            &caps(limit, self.inner.config.first_byte, limits::PACKAGE_ANSWER_SECS),
+            None,
+        )
+        .await
     }
 
     /// Downloads a file; gives the address it came from.
     pub(crate) async fn fetch_into(&self, file: &File, into: &mut Hashing) -> Result<Url, PackageError> {
-        let caps = caps(limits::ARTIFACT_BYTES, limits::ARTIFACT_SECS);
+        let caps = caps(
+            limits::ARTIFACT_BYTES,
+            self.inner.config.first_byte,
+            limits::ARTIFACT_SECS,
+        );
         let answer = self
             .run(file.kind, &file.url, file.accept, &caps, Some(into))
             .await?;

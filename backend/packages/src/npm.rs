@@ -108,6 +108,7 @@ pub(crate) async fn release(
         value.dist.tarball.clone(),
     );
     file.said = integrity(value.dist.integrity.as_deref().unwrap_or_default());
+    file.speaks_of_attestations = value.dist.attestations.is_some();
     file.attestations = value.dist.attestations.and_then(|found| found.url);
     Ok(Release {
         coordinate: Coordinate::Package {

@@ -1,6 +1,6 @@
 //! The Python index: the simple interface, as JSON where the index speaks it, else as a page.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use toolmark_domain::limits::METADATA_BYTES;
 use url::Url;
@@ -32,7 +32,13 @@ struct Listed {
     upload_time: Option<String>,
     #[serde(default)]
     yanked: Value,
-    provenance: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    provenance: Option<Value>,
+}
+
+/// A null that is given is something else than nothing.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 #[derive(Default, Deserialize)]
@@ -102,7 +108,9 @@ fn listed(listed: Listed, page: &Url) -> Option<File> {
         _ => None,
     };
     file.published_at = listed.upload_time;
-    file.attestations = listed.provenance.and_then(|url| page.join(&url).ok());
+    file.speaks_of_attestations = listed.provenance.is_some();
+    let provenance = listed.provenance.as_ref().and_then(Value::as_str);
+    file.attestations = provenance.and_then(|url| page.join(url).ok());
     Some(file)
 }
 

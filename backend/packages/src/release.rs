@@ -26,6 +26,9 @@ pub struct File {
     pub published_at: Option<String>,
     /// Where the registry says the file's attestations are.
     pub attestations: Option<Url>,
+    /// Whether the registry's answer has a place for attestations, also where it holds none. One that has not knows
+    /// nothing of them.
+    pub speaks_of_attestations: bool,
     /// Which registry named it; says whose credentials may be sent.
     pub(crate) kind: Kind,
     /// Media types to ask for, where the answer depends on it.
@@ -43,6 +46,7 @@ impl File {
             yanked: None,
             published_at: None,
             attestations: None,
+            speaks_of_attestations: false,
             kind,
             accept: None,
         }

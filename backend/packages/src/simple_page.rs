@@ -47,6 +47,7 @@ fn file(attributes: &[(String, String)], base: &Url) -> Option<File> {
     let mut file = File::at(Kind::Pypi, name, url);
     file.said = said;
     file.yanked = of("data-yanked").map(str::to_owned);
+    file.speaks_of_attestations = of("data-provenance").is_some();
     file.attestations = of("data-provenance").and_then(|url| base.join(url).ok());
     Some(file)
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use toolmark_domain::limits::PACKAGE_FIRST_BYTE_SECS;
 use toolmark_outbound::HeaderValue;
 use url::Url;
 
@@ -32,6 +34,8 @@ pub struct Config {
     pub oci: Vec<(String, Url)>,
     /// Names and secrets of image registries and others, by address.
     pub credentials: Credentials,
+    /// Longest wait for the head of an answer, and between two pieces of a file.
+    pub first_byte: Duration,
     /// Whether the package clients may be asked; tests say no.
     pub ask_clients: bool,
     /// The home folder, and the variables the clients' files may name.
@@ -50,6 +54,7 @@ impl Default for Config {
             github_token: None,
             oci: Vec::new(),
             credentials: Credentials::default(),
+            first_byte: Duration::from_secs(PACKAGE_FIRST_BYTE_SECS),
             ask_clients: false,
             home: None,
             environment: Arc::new(|_| None),

@@ -190,6 +190,19 @@ impl Search<'_> {
         self.keep(at, body);
     }
 
+    /// A registry that does not speak of attestations at all cannot say that there is none: a mirror often leaves them
+    /// out.
+    fn knows_nothing(&mut self) {
+        let none = |place: &&mut Place| place.answer == PlaceAnswer::None;
+        if let Some(place) = self.places.iter_mut().find(none) {
+            place.answer = PlaceAnswer::Failed;
+            place.failure = Some(failed(format!(
+                "{}: the registry does not serve any, so that it has none says nothing",
+                place.what
+            )));
+        }
+    }
+
     /// Asks one place for a document.
     async fn document(
         &mut self,
@@ -253,22 +266,33 @@ async fn npm(search: &mut Search<'_>, subject: &Subject<'_>, name: &str, version
             )
             .await;
     }
-    if found {
-        // Kept as evidence only: keys that come with what they vouch for vouch for nothing.
-        let url = below(&base, &["-", "npm", "v1", "keys"]);
-        let answer = packages.ask(Kind::Npm, &url, None, KEY_LIST_BYTES).await;
-        let answer = answer.map(|answer| (answer.status.as_u16(), answer.body.to_vec()));
-        let what = "signing keys of the package registry";
-        let noted = search.note(what, &url, answer);
-        if let Some((at, body)) = noted {
-            search.places[at].answer = PlaceAnswer::Found;
-            search.keep(at, body);
-        }
-        // Without them the built-in list decides all the same.
-        if let Some(last) = search.places.last_mut() {
-            last.failure = None;
-        }
+    let serves = keys(search, &base).await;
+    if !found && !serves && !subject.file.is_some_and(|file| file.speaks_of_attestations) {
+        search.knows_nothing();
     }
+}
+
+/// Asks for the registry's signing keys, and says whether it has some. They are kept as evidence only: keys that come
+/// with what they vouch for vouch for nothing. A registry without keys has no attestations to give.
+async fn keys(search: &mut Search<'_>, base: &Url) -> bool {
+    let url = below(base, &["-", "npm", "v1", "keys"]);
+    let answer = search.packages.ask(Kind::Npm, &url, None, KEY_LIST_BYTES).await;
+    let answer = answer.map(|answer| (answer.status.as_u16(), answer.body.to_vec()));
+    let noted = search.note("signing keys of the package registry", &url, answer);
+    let serves = noted.is_some_and(|(at, body)| {
+        let read = serde_json::from_slice::<Value>(&body).ok();
+        let serves = read.is_some_and(|keys| keys.get("keys").is_some_and(Value::is_array));
+        if serves {
+            search.places[at].answer = PlaceAnswer::Found;
+        }
+        search.keep(at, body);
+        serves
+    });
+    // Without them the built-in list decides all the same.
+    if let Some(last) = search.places.last_mut() {
+        last.failure = None;
+    }
+    serves
 }
 
 async fn pypi(search: &mut Search<'_>, subject: &Subject<'_>, name: &str, version: &str) {
@@ -294,15 +318,11 @@ async fn pypi(search: &mut Search<'_>, subject: &Subject<'_>, name: &str, versio
             }
         },
     };
-    search
-        .document(
-            "provenance of the package index",
-            Kind::Pypi,
-            &url,
-            Some(accept),
-            shape,
-        )
-        .await;
+    let what = "provenance of the package index";
+    let found = search.document(what, Kind::Pypi, &url, Some(accept), shape).await;
+    if !found && !subject.file.is_some_and(|file| file.speaks_of_attestations) {
+        search.knows_nothing();
+    }
 }
 
 /// `base` with further path segments.

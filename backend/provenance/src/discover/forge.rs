@@ -19,6 +19,10 @@ pub(super) async fn ask(search: &mut Search<'_>, subject: &Subject<'_>) {
     let (Some(release), Some(file)) = (subject.release, subject.file) else {
         return;
     };
+    // What a package registry serves has no files beside it.
+    if matches!(release.coordinate.kind(), Kind::Cargo | Kind::Nuget) {
+        return;
+    }
     for ending in SIDECARS {
         let name = format!("{}{ending}", file.name);
         let url = match release.file(Some(&name)) {

@@ -4,6 +4,7 @@
 mod answers;
 mod attacks;
 mod corpus;
+mod fetching;
 mod mint;
 mod readers;
 mod support;
