@@ -1,6 +1,7 @@
 //! One struct per page. Each gives its HTML (a template of the same name) and its `.json` twin.
 
 mod api;
+mod changes;
 mod doc;
 mod error;
 mod home;
@@ -15,6 +16,7 @@ mod tools;
 mod versions;
 
 pub use api::{ApiView, Operation, Parameter};
+pub use changes::{Change, ChangeRow, ChangesView, Mark, Timeline};
 pub use doc::{DocEntry, DocView};
 pub use error::ErrorView;
 pub use home::HomeView;

@@ -177,7 +177,10 @@ fn what_is_missing_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let (status, _, stderr) = run(folder.path(), &["verify", "--fetch"]);
     assert_eq!(status, 2);
-    assert!(stderr.contains("hint: for example `toolmark verify npm:"), "{stderr}");
+    assert!(
+        stderr.contains("hint: for example `toolmark verify npm:"),
+        "{stderr}"
+    );
     let (status, _, stderr) = run(folder.path(), &["verify", "weather", "--fetch"]);
     assert_eq!(status, 2);
     assert!(stderr.contains("neither a file nor a package"), "{stderr}");

@@ -1,12 +1,14 @@
 //! Pages for people. Each is a view of `toolmark-frontend` filled from the registry; the same view gives the page's
 //! `.json` twin.
 
+mod changes;
 mod docs;
 mod home;
 mod search;
 mod servers;
 mod tools;
 
+pub(crate) use changes::{changes, server_changes};
 pub(crate) use docs::{docs, docs_index, docs_index_markdown, docs_index_twin};
 pub(crate) use home::{home, stats, stats_twin, status, status_twin};
 pub(crate) use search::{publisher, search, search_twin};

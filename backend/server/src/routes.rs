@@ -124,6 +124,8 @@ fn pages() -> Router<App> {
             "/s/{namespace}/{name}/v/{version}/tools/{tool}",
             get(pages::tool_below),
         )
+        .route("/changes", get(pages::changes))
+        .route("/s/{namespace}/{name}/changes", get(pages::server_changes))
         .route("/publishers/{namespace}", get(pages::publisher))
         .route("/stats", get(pages::stats))
         .route("/stats.json", get(pages::stats_twin))

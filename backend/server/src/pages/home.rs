@@ -2,8 +2,9 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use toolmark_domain::event::Severity;
 use toolmark_frontend::views::{HomeView, InstanceStatus, StatsView, StatusView};
-use toolmark_registry::Engine;
+use toolmark_registry::{ChangeFilter, Engine};
 
 use super::{Form, page, site};
 use crate::extract::{Ask, Own};
@@ -13,6 +14,8 @@ use crate::state::App;
 
 /// Servers shown as recently updated.
 const RECENT: u32 = 12;
+/// Changes shown as worth a look.
+const GRAVE: u32 = 5;
 
 pub(crate) async fn home(State(app): State<App>, ask: Ask) -> Result<Response, Problem> {
     Own::parse(ask.query(), &[]).finish()?;
@@ -23,7 +26,12 @@ pub(crate) async fn home(State(app): State<App>, ask: Ask) -> Result<Response, P
         .map_err(|error| store_problem(&error))?;
     let recent = app.registry.list_recent(RECENT).await;
     let recent = recent.map_err(|error| store_problem(&error))?;
-    let view = HomeView::new(&site(&app), &stats, &recent);
+    let grave = ChangeFilter {
+        severity: Some(Severity::Medium),
+        ..ChangeFilter::default()
+    };
+    let (changes, _) = super::changes::list(&app, &grave, None, GRAVE).await?;
+    let view = HomeView::new(&site(&app), &stats, &recent, &changes);
     page(&view, Form::Html, ask.headers())
 }
 
