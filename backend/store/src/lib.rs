@@ -30,6 +30,7 @@ mod status;
 mod targets;
 mod tokens;
 mod upkeep;
+mod verdicts;
 mod version_set;
 mod versions;
 mod visibility;
@@ -53,6 +54,7 @@ pub use servers::ServerFilter;
 pub use snapshots::StoredSnapshot;
 pub use status::{StatusChange, StatusConflict};
 pub use tokens::{NewToken, StoredToken};
+pub use verdicts::{NewVerdict, StoredVerdict, VerdictCause};
 pub use versions::{PageKey, VersionChoice, VersionFilter};
 
 use pools::Pools;

@@ -46,6 +46,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../../migrations/sqlite/0002_observations.sql"),
         include_str!("../../../migrations/postgres/0002_observations.sql"),
     ),
+    (
+        5,
+        "provenance",
+        include_str!("../../../migrations/sqlite/0005_provenance.sql"),
+        include_str!("../../../migrations/postgres/0005_provenance.sql"),
+    ),
 ];
 
 fn migrator(sqlite: bool) -> Migrator {

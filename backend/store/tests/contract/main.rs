@@ -10,3 +10,4 @@ mod imports;
 mod observations;
 mod opening;
 mod queue;
+mod verdicts;
