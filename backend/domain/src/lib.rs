@@ -4,6 +4,7 @@
 //! the validator of `server.json`, statuses, events and every bound. Reading order: [`limits`], [`name`],
 //! [`version`], [`document`], [`record`], [`event`].
 
+pub mod alert;
 pub mod builder;
 pub mod diff;
 pub mod digest;

@@ -225,3 +225,35 @@ pub const CAGE_TEMP_BYTES: u64 = 64 * 1024 * 1024;
 pub const CAGE_FILES: u64 = 4096;
 /// Most processor time of one process in the sandbox, in seconds.
 pub const CAGE_CPU_SECS: u64 = 120;
+/// Most names or patterns of one kind in the filter of a subscription: a lock file of this many servers fits.
+pub const ALERT_FILTER_ENTRIES: usize = 2000;
+/// Longest pattern in the filter of a subscription, in characters.
+pub const ALERT_PATTERN_CHARS: usize = 200;
+/// Longest name of a subscription or an endpoint, in characters.
+pub const ALERT_LABEL_CHARS: usize = 100;
+/// Most subscriptions of one owner.
+pub const SUBSCRIPTIONS_PER_OWNER: i64 = 20_000;
+/// Most endpoints of one owner.
+pub const ENDPOINTS_PER_OWNER: i64 = 2000;
+/// Longest address of an endpoint, in characters.
+pub const ENDPOINT_ADDRESS_CHARS: usize = 2000;
+/// Largest body of a webhook, in bytes; what is longer is cut and linked.
+pub const WEBHOOK_BODY_BYTES: usize = 20_000;
+/// Largest answer read from a webhook's receiver, in bytes.
+pub const WEBHOOK_ANSWER_BYTES: usize = 1024 * 1024;
+/// How much of a receiver's answer is kept in the delivery log, in characters.
+pub const WEBHOOK_ANSWER_KEPT_CHARS: usize = 500;
+/// Time a webhook's receiver has to begin its answer, in seconds.
+pub const WEBHOOK_FIRST_BYTE_SECS: u64 = 15;
+/// Time a webhook's receiver has for its whole answer, in seconds.
+pub const WEBHOOK_TOTAL_SECS: u64 = 20;
+/// Most deliveries sent at one time by one process.
+pub const DELIVERIES_AT_ONCE: usize = 64;
+/// Most deliveries sent at one time to one endpoint.
+pub const DELIVERIES_AT_ONCE_PER_ENDPOINT: usize = 4;
+/// Most events asked for in one replay.
+pub const REPLAY_EVENTS: i64 = 10_000;
+/// Most events told in one digest.
+pub const DIGEST_EVENTS: usize = 1000;
+/// How long a finished delivery stays in the log, in seconds (30 days).
+pub const DELIVERY_LOG_SECS: i64 = 30 * 24 * 3600;

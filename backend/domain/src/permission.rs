@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Action {
     Publish,
     Edit,
+    /// Manage the subscriptions and endpoints of an owner, whose name stands where a server's would.
+    Subscribe,
 }
 
 impl Action {
@@ -16,6 +18,7 @@ impl Action {
         match self {
             Self::Publish => "publish",
             Self::Edit => "edit",
+            Self::Subscribe => "subscribe",
         }
     }
 }

@@ -8,6 +8,7 @@ mod pools;
 #[macro_use]
 mod rows;
 
+mod alerts;
 mod audit;
 mod blobs;
 mod changes;
@@ -40,6 +41,10 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+pub use alerts::{
+    AttemptFacts, Claimed, Delivery, DeliveryFilter, DeliveryState, Endpoint, EndpointState, Finished, Match,
+    NewEndpoint, NewSubscription, Resend, StoredAttempt, Subscription, Verdict, Watcher,
+};
 pub use audit::{AuditEntry, AuditOutcome};
 pub use blobs::{BlobError, Blobs};
 pub use changes::{ChangeFilter, ItemHistory, StoredChange};

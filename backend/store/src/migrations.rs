@@ -47,6 +47,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../../migrations/postgres/0002_observations.sql"),
     ),
     (
+        3,
+        "alerts",
+        include_str!("../../../migrations/sqlite/0003_alerts.sql"),
+        include_str!("../../../migrations/postgres/0003_alerts.sql"),
+    ),
+    (
         5,
         "provenance",
         include_str!("../../../migrations/sqlite/0005_provenance.sql"),

@@ -3,6 +3,7 @@
 
 mod support;
 
+mod alerts;
 mod blobs;
 mod catalogue;
 mod feed;
