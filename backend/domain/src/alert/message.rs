@@ -19,21 +19,26 @@ const SHOWN_FINDINGS: usize = 5;
 /// Longest quoted text in a chat or a mail, in characters.
 const QUOTE_CHARS: usize = 240;
 
-/// One event. `base` is the address of this registry, empty when it is not known; `findings` those of the change.
-pub fn event(event: &Value, findings: &[Value], base: &str) -> Value {
+/// One event, with as many of its findings as fit. `base` is the address of this registry, empty when it is not known.
+pub fn event(event: &Value, base: &str) -> Value {
     let mut data = thin(event, base);
     if let Some(Value::Object(own)) = event.get("data") {
         for (key, value) in own {
             data.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
+    let findings = event.pointer("/data/findings").and_then(Value::as_array);
+    let findings = findings.map(Vec::as_slice).unwrap_or_default();
+    let all = data.get("findings_count").and_then(Value::as_u64);
+    let all = all.unwrap_or_default().max(findings.len() as u64);
     let mut kept = findings.len();
     loop {
         if !findings.is_empty() {
             data.insert("findings".into(), Value::from(findings[..kept].to_vec()));
         }
-        if kept < findings.len() {
-            data.insert("findings_left_out".into(), Value::from(findings.len() - kept));
+        let left_out = all - kept as u64;
+        if left_out > 0 {
+            data.insert("findings_left_out".into(), Value::from(left_out));
         }
         let body = json!({"type": event["kind"], "timestamp": event["at"], "data": data});
         if kept == 0 || fits(&body) {
@@ -300,12 +305,13 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn change() -> Value {
+    fn change(findings: &[Value]) -> Value {
         json!({
             "schema": "toolmark.event/1", "seq": 12, "id": "e1", "kind": "version.published",
             "at": "2026-03-01T12:00:00Z", "server": "com.example/weather", "version": "1.2.0", "target": null,
             "severity": "high",
-            "data": {"label": "suspicious", "rules": ["D08"], "tools": ["get"], "summary": "text asks to conceal"},
+            "data": {"label": "suspicious", "rules": ["D08"], "tools": ["get"], "summary": "text asks to conceal",
+                "findings": findings},
         })
     }
 
@@ -316,7 +322,7 @@ mod tests {
 
     #[test]
     fn an_event_carries_its_number_its_link_and_its_findings() {
-        let body = event(&change(), &[finding("do not tell")], "https://registry.example/");
+        let body = event(&change(&[finding("do not tell")]), "https://registry.example/");
         assert_eq!(
             body,
             json!({
@@ -329,23 +335,23 @@ mod tests {
                 },
             })
         );
-        assert_eq!(event(&change(), &[], "")["data"].get("link"), None);
+        assert_eq!(event(&change(&[]), "")["data"].get("link"), None);
     }
 
     #[test]
     fn a_body_stays_within_its_bound_and_says_what_is_left_out() {
         let many = vec![finding(&"x".repeat(500)); 200];
-        let body = event(&change(), &many, "");
+        let body = event(&change(&many), "");
         assert!(body.to_string().len() <= WEBHOOK_BODY_BYTES);
         let kept = body["data"]["findings"].as_array().unwrap().len() as u64;
         assert!(kept > 5, "{kept}");
         assert_eq!(body["data"]["findings_left_out"], 200 - kept);
-        let mut odd = change();
+        let mut odd = change(&many);
         odd["data"]["summary"] = "y".repeat(50_000).into();
-        let body = event(&odd, &many, "");
+        let body = event(&odd, "");
         assert!(body.to_string().len() <= WEBHOOK_BODY_BYTES);
         assert_eq!(body["data"]["cut"], true);
-        let events = vec![change(); 500];
+        let events = vec![change(&[]); 500];
         let body = digest(
             Cadence::Daily,
             &events,
@@ -364,10 +370,9 @@ mod tests {
     #[test]
     fn a_chat_shows_no_link_mention_or_hidden_character_of_the_author() {
         let body = event(
-            &change(),
-            &[finding(
+            &change(&[finding(
                 "<!channel> ``` <https://evil.example|safe> a\u{202e}b\nc",
-            )],
+            )]),
             "https://registry.example",
         );
         let slack = slack(&body);
@@ -387,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_mail_says_the_same_in_lines() {
-        let body = event(&change(), &[finding("do not tell")], "https://registry.example");
+        let body = event(&change(&[finding("do not tell")]), "https://registry.example");
         let (subject, text) = mail(&body);
         assert_eq!(
             subject,
@@ -399,7 +404,7 @@ mod tests {
              - high D08 get /description: asks to conceal\n    > do not tell\n\n\
              https://registry.example/s/com.example/weather\n"
         );
-        let digest = digest(Cadence::Hourly, &[change()], Timestamp::from_micros(0), "");
+        let digest = digest(Cadence::Hourly, &[change(&[])], Timestamp::from_micros(0), "");
         let (subject, text) = mail(&digest);
         assert_eq!(subject, "[toolmark] hourly digest: 1 event, worst high");
         assert!(
