@@ -191,9 +191,11 @@ impl Client {
         if let Some(proxy) = settings.proxy {
             configured = configured.proxy(reqwest::Proxy::all(proxy).map_err(setup)?);
         }
+        let guarded: Arc<dyn Resolve> = Arc::new(guarded);
         Ok(Self {
+            resolver: Arc::clone(&guarded),
             public: bare(settings.connect)
-                .dns_resolver(Arc::new(guarded))
+                .dns_resolver(guarded)
                 .build()
                 .map_err(setup)?,
             configured: configured.build().map_err(setup)?,
@@ -202,6 +204,35 @@ impl Client {
             connect: settings.connect,
             pace: settings.pace,
         })
+    }
+
+    /// Whether a URL could be asked now: its form, and where its name leads. Sending checks all of it again, because a
+    /// name may lead elsewhere by then.
+    pub async fn check(&self, policy: Policy, url: &Url) -> Result<(), Error> {
+        let host = self.check_url(policy, url)?;
+        if policy == Policy::Configured || !matches!(url.host(), Some(Host::Domain(_))) {
+            return Ok(());
+        }
+        let name = host.parse().map_err(|_| Error::BadUrl {
+            fault: UrlFault::NoHost,
+        })?;
+        let found = timeout(self.connect, self.resolver.resolve(name)).await;
+        match found {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(source)) => Err(match source.downcast::<Forbidden>() {
+                Ok(forbidden) => Error::ForbiddenAddress {
+                    host,
+                    address: forbidden.address,
+                    class: forbidden.class,
+                },
+                Err(source) => Error::Connect { host, source },
+            }),
+            Err(_) => Err(Error::TimedOut {
+                host,
+                phase: Phase::Connect,
+                after: self.connect,
+            }),
+        }
     }
 
     /// Sends a GET; see [`Client::send`].

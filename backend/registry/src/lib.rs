@@ -1,6 +1,7 @@
 //! The use cases of the registry: what handlers, pages, commands and jobs call. HTTP and the command line are thin
 //! doors to [`Registry`]; rules are in `toolmark-domain`, rows in `toolmark-store`.
 
+mod alerts;
 mod auth;
 mod clock;
 mod import;
@@ -17,11 +18,15 @@ mod tokens;
 mod upkeep;
 mod worker;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use toolmark_domain::timestamp::Timestamp;
 use toolmark_store::Store;
 
+pub use alerts::{
+    AlertSettings, EndpointError, EndpointRequest, OwnerError, ReplayError, Secret, SubscriptionError,
+    SubscriptionRequest,
+};
 pub use auth::{Actor, AuthError, RegistryToken};
 pub use clock::{Clock, HandClock, SystemClock};
 pub use import::{
@@ -43,9 +48,10 @@ pub use toolmark_provenance as provenance;
 /// The ranking, for commands that need no registry to run.
 pub use toolmark_search as search;
 pub use toolmark_store::{
-    AuditEntry, AuditOutcome, BlobError, Blobs, By, ChangeFilter, Database, Engine, ItemHistory,
-    MigrationState, MigrationStep, PageKey, ServerFilter, StatusChange, StoreError, StoreSettings,
-    StoredChange, StoredSnapshot, StoredToken, VersionChoice, VersionFilter,
+    AuditEntry, AuditOutcome, BlobError, Blobs, By, ChangeFilter, Database, Delivery, DeliveryFilter,
+    DeliveryState, Endpoint, EndpointState, Engine, ItemHistory, MigrationState, MigrationStep, PageKey, Resend,
+    ServerFilter, StatusChange, StoreError, StoreSettings, StoredAttempt, StoredChange, StoredSnapshot, StoredToken,
+    Subscription, VersionChoice, VersionFilter,
 };
 pub use worker::WorkerSettings;
 
@@ -62,6 +68,7 @@ struct Inner {
     settings: RegistrySettings,
     keys: auth::SigningKeys,
     stats: reads::StatsCache,
+    alerts: OnceLock<alerts::Kit>,
     /// What may not be published to, and is hidden when it is imported.
     blocked: RwLock<Vec<NamespacePattern>>,
 }
@@ -91,6 +98,7 @@ impl Registry {
                 settings,
                 keys,
                 stats,
+                alerts: OnceLock::new(),
                 blocked,
             }),
         })
