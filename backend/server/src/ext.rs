@@ -1,5 +1,6 @@
 //! Our own API, `/api/v1`: one file per operation. What it does not know it refuses, and names.
 
+mod alerts;
 mod get_document;
 mod get_manifest;
 mod get_own_version;
@@ -12,6 +13,12 @@ mod list_snapshots;
 mod openapi;
 mod shapes;
 
+pub(crate) use alerts::{
+    confirm_endpoint, create_endpoint, create_subscription, delete_endpoint, delete_subscription,
+    get_delivery, get_endpoint, get_subscription, list_deliveries, list_endpoints, list_subscriptions,
+    pause_endpoint, replace_subscription, replay_delivery, replay_events, resume_endpoint, rotate_secret,
+    test_endpoint,
+};
 pub(crate) use get_document::get_document;
 pub(crate) use get_manifest::get_manifest;
 pub(crate) use get_own_version::get_own_version;

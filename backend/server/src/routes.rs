@@ -17,6 +17,7 @@ pub(crate) fn router(app: App) -> Router {
         .merge(official("/v0"))
         .merge(official("/v0.1"))
         .merge(own())
+        .merge(alerts())
         .merge(unversioned())
         .fallback(not_found)
         .layer(CatchPanicLayer::custom(panicked))
@@ -76,6 +77,43 @@ fn own() -> Router<App> {
         .route("/api/v1/stats", get(ext::get_stats))
         .route("/api/v1/openapi.json", get(ext::get_own_openapi))
         .method_not_allowed_fallback(method_not_allowed)
+}
+
+/// The part of our own API that writes; which methods a path has is in the answer's `Allow`.
+fn alerts() -> Router<App> {
+    let endpoint = "/api/v1/endpoints/{id}";
+    let below = |word: &str| format!("{endpoint}/{word}");
+    Router::new()
+        .route(
+            "/api/v1/endpoints",
+            get(ext::list_endpoints).post(ext::create_endpoint),
+        )
+        .route(endpoint, get(ext::get_endpoint).delete(ext::delete_endpoint))
+        .route(&below("test"), post(ext::test_endpoint))
+        .route(&below("rotate"), post(ext::rotate_secret))
+        .route(&below("pause"), post(ext::pause_endpoint))
+        .route(&below("resume"), post(ext::resume_endpoint))
+        .route(&below("replay"), post(ext::replay_events))
+        .route(&below("confirm"), post(ext::confirm_endpoint))
+        .route(
+            "/api/v1/subscriptions",
+            get(ext::list_subscriptions).post(ext::create_subscription),
+        )
+        .route(
+            "/api/v1/subscriptions/{id}",
+            get(ext::get_subscription)
+                .put(ext::replace_subscription)
+                .delete(ext::delete_subscription),
+        )
+        .route("/api/v1/deliveries", get(ext::list_deliveries))
+        .route("/api/v1/deliveries/{id}", get(ext::get_delivery))
+        .route("/api/v1/deliveries/{id}/replay", post(ext::replay_delivery))
+        .method_not_allowed_fallback(other_method)
+}
+
+async fn other_method() -> Problem {
+    Problem::new(Code::MethodNotAllowed, "this operation has another method")
+        .hint("the methods are in the header `Allow` of this answer")
 }
 
 fn unversioned() -> Router<App> {

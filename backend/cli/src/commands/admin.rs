@@ -44,6 +44,9 @@ pub(crate) struct CreateArgs {
     /// Names whose versions it may edit and whose status it may change; may be repeated
     #[arg(long, value_name = "PATTERN")]
     edit: Vec<String>,
+    /// Owners whose alerts it may manage: a name of your choice such as `security-team`, or `*`; may be repeated
+    #[arg(long, value_name = "OWNER")]
+    subscribe: Vec<String>,
     /// Days until it expires
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u16).range(1..=3650))]
     days: u16,
@@ -102,6 +105,7 @@ async fn create(registry: &Registry, args: &CreateArgs) -> Result<Outcome, Failu
         permissions: [
             grant(Action::Publish, &args.publish),
             grant(Action::Edit, &args.edit),
+            grant(Action::Subscribe, &args.subscribe),
         ]
         .concat(),
         expires_at: Some(SystemClock.now().plus_secs(i64::from(args.days) * SECS_PER_DAY)),
@@ -126,9 +130,9 @@ async fn create(registry: &Registry, args: &CreateArgs) -> Result<Outcome, Failu
 
 fn refused(error: TokenError) -> Failure {
     match error {
-        TokenError::NoPermission => {
-            Failure::unreadable(error).hint("give `--publish 'namespace/*'`, `--edit 'namespace/*'` or both")
-        }
+        TokenError::NoPermission => Failure::unreadable(error).hint(
+            "give `--publish 'namespace/*'`, `--edit 'namespace/*'`, `--subscribe OWNER` or several of them",
+        ),
         TokenError::BadLabel | TokenError::BadPattern(_) | TokenError::Expired => Failure::unreadable(error),
         TokenError::Store(_) => Failure::from(anyhow::Error::new(error)),
     }

@@ -28,12 +28,31 @@ use crate::problem::{Code, FieldError, OwnProblem};
         super::get_manifest::get_manifest,
         super::list_events::list_events,
         super::get_stats::get_stats,
+        super::alerts::list_endpoints,
+        super::alerts::create_endpoint,
+        super::alerts::get_endpoint,
+        super::alerts::delete_endpoint,
+        super::alerts::test_endpoint,
+        super::alerts::rotate_secret,
+        super::alerts::pause_endpoint,
+        super::alerts::resume_endpoint,
+        super::alerts::replay_events,
+        super::alerts::confirm_endpoint,
+        super::alerts::list_subscriptions,
+        super::alerts::create_subscription,
+        super::alerts::get_subscription,
+        super::alerts::replace_subscription,
+        super::alerts::delete_subscription,
+        super::alerts::list_deliveries,
+        super::alerts::get_delivery,
+        super::alerts::replay_delivery,
     ),
     components(schemas(OwnProblem, FieldError)),
     tags(
         (name = "servers", description = "What is recorded of servers and their versions"),
         (name = "observations", description = "What versions were seen to declare"),
-        (name = "registry", description = "The feed of events, and counts")
+        (name = "registry", description = "The feed of events, and counts"),
+        (name = "alerts", description = "Subscriptions, where their messages go, and the log of deliveries")
     )
 )]
 struct Description;
@@ -43,13 +62,18 @@ pub(crate) fn document() -> &'static Value {
     static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
         let mut document = serde_json::to_value(Description::openapi()).expect("the description is JSON");
         document["components"]["responses"] = problems();
+        document["components"]["securitySchemes"] = json!({"token": {"type": "http", "scheme": "bearer",
+            "description": "`tmk_…`, made by an operator."}});
         for item in document["paths"]
             .as_object_mut()
             .into_iter()
             .flat_map(|paths| paths.values_mut())
         {
-            if let Some(responses) = item.pointer_mut("/get/responses").and_then(Value::as_object_mut) {
-                share(responses);
+            for (method, operation) in item.as_object_mut().into_iter().flatten() {
+                let signed = operation.get("security").is_some();
+                if let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) {
+                    share(responses, method == "get", signed);
+                }
             }
         }
         document
@@ -69,13 +93,27 @@ const SHARED: [Code; 8] = [
     Code::TimedOut,
 ];
 
+/// Of operations that need a token.
+const SIGNED: [Code; 2] = [Code::Unauthenticated, Code::Forbidden];
+/// Of operations with a body.
+const WRITTEN: [Code; 4] = [
+    Code::BodyTimeout,
+    Code::BodyTooLarge,
+    Code::MediaType,
+    Code::ValidationFailed,
+];
+
 fn problems() -> Value {
     let problem = json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
     let mut all = json!({});
-    for code in SHARED {
+    for code in SHARED.into_iter().chain(SIGNED).chain(WRITTEN) {
         let mut response = json!({"description": code.title(), "content": problem});
         if code == Code::RateLimited {
             response["headers"] = json!({"Retry-After": {"required": true, "description": "Seconds.", "schema": {"type": "integer"}}});
+        }
+        if code == Code::Unauthenticated {
+            response["headers"] =
+                json!({"WWW-Authenticate": {"required": true, "schema": {"type": "string"}}});
         }
         if code == Code::MethodNotAllowed {
             response["headers"] = json!({"Allow": {"required": true, "schema": {"type": "string"}}});
@@ -92,19 +130,30 @@ fn problems() -> Value {
     all
 }
 
-fn share(responses: &mut serde_json::Map<String, Value>) {
-    responses.insert(
-        "304".into(),
-        json!({"description": "Unchanged since the ETag in `If-None-Match`."}),
-    );
+fn share(responses: &mut serde_json::Map<String, Value>, reads: bool, signed: bool) {
     responses.insert(
         "308".into(),
         json!({"description": "The same thing under its canonical path.",
             "headers": {"Location": {"required": true, "schema": {"type": "string"}}}}),
     );
-    for code in SHARED {
+    if reads && !signed {
+        responses.insert(
+            "304".into(),
+            json!({"description": "Unchanged since the ETag in `If-None-Match`."}),
+        );
+    }
+    let mut add = |code: Code| {
         let target = format!("#/components/responses/{}", code.as_str());
-        responses.insert(code.status().as_u16().to_string(), json!({"$ref": target}));
+        let status = code.status().as_u16().to_string();
+        responses.entry(status).or_insert_with(|| json!({"$ref": target}));
+    };
+    SHARED.into_iter().for_each(&mut add);
+    if signed {
+        SIGNED.into_iter().for_each(&mut add);
+        add(Code::ValidationFailed);
+    }
+    if !reads {
+        WRITTEN.into_iter().for_each(&mut add);
     }
 }
 
@@ -122,8 +171,23 @@ mod tests {
         let document = document();
         assert_eq!(document["openapi"], "3.1.0");
         for (path, item) in document["paths"].as_object().unwrap() {
-            for status in ["200", "304", "308", "400", "404", "405", "429", "500", "503"] {
-                assert!(item["get"]["responses"].get(status).is_some(), "{path} {status}");
+            for (method, operation) in item.as_object().unwrap() {
+                let signed = operation.get("security").is_some();
+                let mut statuses = vec!["308", "400", "404", "405", "429", "500", "503"];
+                if signed {
+                    statuses.extend(["401", "403"]);
+                } else if method == "get" {
+                    statuses.extend(["200", "304"]);
+                }
+                if method != "get" {
+                    statuses.extend(["408", "413", "415", "422"]);
+                }
+                for status in statuses {
+                    assert!(
+                        operation["responses"].get(status).is_some(),
+                        "{method} {path} {status}"
+                    );
+                }
             }
         }
         let text = document.to_string();
