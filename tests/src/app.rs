@@ -1,6 +1,7 @@
 //! The server as a test sees it: in this process, on a loopback port, over a store of its own, with a clock that is
 //! moved by hand.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -15,8 +16,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use toolmark_domain::permission::{Action, Permission};
 use toolmark_registry::{
-    BlobPlace, Database, HandClock, ImportOptions, NamespacePattern, Registry, RegistrySettings,
-    StoreSettings, TokenRequest,
+    AlertSettings, BlobPlace, Database, HandClock, ImportOptions, NamespacePattern, Registry,
+    RegistrySettings, StoreSettings, TokenRequest,
 };
 use toolmark_server::{RateLimit, ServerSettings};
 use toolmark_store::By;
@@ -124,6 +125,7 @@ impl Builder {
         let registry = Registry::open(settings, Arc::new(clock.clone()))
             .await
             .expect("a new store opens");
+        registry.set_up_alerts(alerts());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let metrics = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound address").to_string();
@@ -156,6 +158,18 @@ impl Builder {
             task,
             _folder: self.folder,
         }
+    }
+}
+
+/// Webhooks may reach this machine; mail is what a test sets up.
+fn alerts() -> AlertSettings {
+    let mut settings = toolmark_outbound::Settings::new(Duration::from_secs(5));
+    settings.trusted = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
+    AlertSettings {
+        client: toolmark_outbound::Client::new(settings).expect("a client"),
+        mailer: None,
+        base: "https://registry.example".into(),
+        pause_after_secs: 3 * 86_400,
     }
 }
 

@@ -6,4 +6,5 @@ pub mod app;
 pub mod data;
 pub mod fake_official;
 pub mod program;
+pub mod receiver;
 pub mod scripted;

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use toolmark_domain::limits::OUTBOUND_CONNECT_SECS;
-use toolmark_outbound::Client;
+use toolmark_domain::limits::{OUTBOUND_CONNECT_SECS, WEBHOOK_TOTAL_SECS};
+use toolmark_outbound::{Client, MailSettings, MailTls, Mailer};
 use toolmark_registry::{
-    BlobPlace, Database, NamespacePattern, Registry, RegistrySettings, StoreSettings, SystemClock,
-    WorkerSettings,
+    AlertSettings, BlobPlace, Database, NamespacePattern, Registry, RegistrySettings, StoreSettings,
+    SystemClock, WorkerSettings,
 };
 
 pub(crate) use self::provenance::{checker, packages};
 use crate::outcome::Failure;
-use crate::settings::{Settings, masked_text};
+use crate::settings::{Settings, SmtpTls, masked_text};
 
 /// Opens the registry the settings name; makes its folder and applies missing migrations.
 pub(crate) async fn registry(settings: &Settings) -> Result<Registry, Failure> {
@@ -52,6 +52,50 @@ pub(crate) fn worker(settings: &Settings) -> WorkerSettings {
         concurrency: usize::try_from(settings.jobs.concurrency.get()).unwrap_or(usize::MAX),
         crawler: None,
     }
+}
+
+/// Says how alerts are sent.
+pub(crate) fn set_up_alerts(registry: &Registry, settings: &Settings) -> Result<(), Failure> {
+    let alerts = &settings.alerts;
+    let mut outbound = toolmark_outbound::Settings::new(Duration::from_secs(OUTBOUND_CONNECT_SECS));
+    outbound.trusted.clone_from(&alerts.trusted_addresses);
+    let mailer = match &alerts.smtp_host {
+        None => None,
+        Some(host) => {
+            let login = match (&alerts.smtp_user, &alerts.smtp_password) {
+                (Some(user), Some(password)) => Some((user.clone(), password.clone())),
+                (None, None) => None,
+                _ => {
+                    let error = anyhow!("`alerts.smtp_user` and `alerts.smtp_password` belong together");
+                    return Err(Failure::unreadable(error));
+                }
+            };
+            let mail = MailSettings {
+                host: host.clone(),
+                port: alerts.smtp_port,
+                tls: match alerts.smtp_tls {
+                    SmtpTls::StartTls => MailTls::StartTls,
+                    SmtpTls::Implicit => MailTls::Implicit,
+                    SmtpTls::None => MailTls::None,
+                },
+                login,
+                from: alerts.mail_from.clone(),
+                within: Duration::from_secs(WEBHOOK_TOTAL_SECS),
+            };
+            Some(Mailer::new(&mail).map_err(Failure::unreadable)?)
+        }
+    };
+    let base = match &settings.server.public_url {
+        Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+        None => format!("http://{}", settings.server.listen),
+    };
+    registry.set_up_alerts(AlertSettings {
+        client: Client::new(outbound).map_err(Failure::unknown)?,
+        mailer,
+        base,
+        pause_after_secs: i64::from(alerts.pause_after_days.get()) * 24 * 3600,
+    });
+    Ok(())
 }
 
 /// The client for whatever is fetched.

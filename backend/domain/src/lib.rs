@@ -13,6 +13,7 @@ pub mod event;
 pub mod finding;
 pub mod json;
 pub mod limits;
+pub mod lock;
 pub mod manifest;
 pub mod name;
 pub mod permission;

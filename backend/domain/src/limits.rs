@@ -257,3 +257,7 @@ pub const REPLAY_EVENTS: i64 = 10_000;
 pub const DIGEST_EVENTS: usize = 1000;
 /// How long a finished delivery stays in the log, in seconds (30 days).
 pub const DELIVERY_LOG_SECS: i64 = 30 * 24 * 3600;
+/// Most servers asked about in one check of pins.
+pub const CHECKED_PINS: usize = 200;
+/// Largest lock file and settings file of a client that is read, in bytes.
+pub const LOCK_BYTES: usize = 8 * 1024 * 1024;

@@ -3,6 +3,7 @@
 
 mod alerts;
 mod auth;
+mod check;
 mod clock;
 mod import;
 mod jobs;
@@ -28,6 +29,7 @@ pub use alerts::{
     SubscriptionRequest,
 };
 pub use auth::{Actor, AuthError, RegistryToken};
+pub use check::{Checked, CurrentFacts, PinAsked};
 pub use clock::{Clock, HandClock, SystemClock};
 pub use import::{
     Example, ImportError, ImportOptions, ImportProgress, ImportReport, Place, ProgressFn, Reason, Skipped,
@@ -35,6 +37,7 @@ pub use import::{
 };
 pub use jobs::crawl::{Crawl, CrawlError, CrawlRequest};
 pub use observe::{Observation, ObserveError, Observed};
+pub use observed::ToldChange;
 pub use policy::NamespacePattern;
 pub use publish::{Draft, DraftError, PublishError};
 pub use settings::{BlobPlace, OpenError, RegistrySettings};
@@ -49,9 +52,9 @@ pub use toolmark_provenance as provenance;
 pub use toolmark_search as search;
 pub use toolmark_store::{
     AuditEntry, AuditOutcome, BlobError, Blobs, By, ChangeFilter, Database, Delivery, DeliveryFilter,
-    DeliveryState, Endpoint, EndpointState, Engine, ItemHistory, MigrationState, MigrationStep, PageKey, Resend,
-    ServerFilter, StatusChange, StoreError, StoreSettings, StoredAttempt, StoredChange, StoredSnapshot, StoredToken,
-    Subscription, VersionChoice, VersionFilter,
+    DeliveryState, Endpoint, EndpointState, Engine, ItemHistory, MigrationState, MigrationStep, PageKey,
+    Resend, ServerFilter, StatusChange, StoreError, StoreSettings, StoredAttempt, StoredChange,
+    StoredSnapshot, StoredToken, Subscription, VersionChoice, VersionFilter,
 };
 pub use worker::WorkerSettings;
 

@@ -1,5 +1,6 @@
 //! Reading what was observed: looks, changes, and any two looks compared.
 
+use toolmark_domain::alert::filter::Facts;
 use toolmark_domain::diff::{self, Diff};
 use toolmark_store::{ChangeFilter, ItemHistory, StoreError, StoredChange, StoredSnapshot};
 use uuid::Uuid;
@@ -66,5 +67,62 @@ impl Registry {
     pub async fn compare(&self, from: &StoredSnapshot, to: &StoredSnapshot) -> Result<Diff, ObserveError> {
         let (old, new) = (self.manifest_of(from).await?, self.manifest_of(to).await?);
         Ok(blocking(move || diff::diff(&old, &new)).await)
+    }
+}
+
+/// A change with the event that told it.
+#[derive(Clone, Debug)]
+pub struct ToldChange {
+    pub change: StoredChange,
+    pub event: serde_json::Value,
+}
+
+/// Changes read at one time for a saved filter, and how many are read in all before a page is cut short.
+const SCANNED: (u32, usize) = (200, 2000);
+
+impl Registry {
+    /// Changes with their events, newest first; of a subscription's filter those it fits. History that was looked at
+    /// late is left out: it is not news.
+    pub async fn told_changes(
+        &self,
+        filter: &ChangeFilter,
+        saved: Option<Uuid>,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<ToldChange>, StoreError> {
+        let wanted = match saved {
+            Some(id) => self.saved_filter(id).await?.map(|(_, filter)| filter),
+            None => None,
+        };
+        let (batch, most) = SCANNED;
+        let (mut before, mut scanned, mut told) = (before, 0, Vec::new());
+        while scanned < most {
+            let changes = self.store().list_changes(filter, before, batch).await?;
+            let Some(last) = changes.last().map(|change| change.seq) else {
+                break;
+            };
+            let complete = changes.len() < batch as usize;
+            scanned += changes.len();
+            before = Some(last);
+            for change in changes.into_iter().filter(|change| !change.backfill) {
+                let event = self.store().events_after(change.seq - 1, 1).await?;
+                let Some(event) = event.into_iter().next().map(|event| event.body) else {
+                    continue;
+                };
+                let fits = wanted
+                    .as_ref()
+                    .is_none_or(|filter| Facts::read(&event).is_some_and(|facts| filter.fits(&facts)));
+                if fits {
+                    told.push(ToldChange { change, event });
+                }
+                if told.len() >= limit as usize {
+                    return Ok(told);
+                }
+            }
+            if complete {
+                break;
+            }
+        }
+        Ok(told)
     }
 }

@@ -34,7 +34,7 @@ impl WorkerSettings {
 }
 
 impl Registry {
-    /// Runs jobs until `stop` is done; those that run then are finished.
+    /// Runs jobs, and follows and sends alerts, until `stop` is done; what runs then is finished.
     pub async fn work(&self, settings: &WorkerSettings, stop: impl Future<Output = ()>) {
         let (told, stopped) = tokio::sync::watch::channel(false);
         let mut hands = tokio::task::JoinSet::new();
@@ -42,8 +42,12 @@ impl Registry {
             let (registry, settings, stopped) = (self.clone(), settings.clone(), stopped.clone());
             hands.spawn(async move { registry.hand(&settings, stopped).await });
         }
+        let alerts = tokio_util::sync::CancellationToken::new();
+        let (registry, until) = (self.clone(), alerts.clone());
+        hands.spawn(async move { registry.run_alerts(until).await });
         stop.await;
         let _ = told.send(true);
+        alerts.cancel();
         while hands.join_next().await.is_some() {}
     }
 

@@ -1,6 +1,7 @@
 //! Our own API, `/api/v1`: one file per operation. What it does not know it refuses, and names.
 
 mod alerts;
+mod check_pins;
 mod get_document;
 mod get_manifest;
 mod get_own_version;
@@ -19,6 +20,7 @@ pub(crate) use alerts::{
     pause_endpoint, replace_subscription, replay_delivery, replay_events, resume_endpoint, rotate_secret,
     test_endpoint,
 };
+pub(crate) use check_pins::check_pins;
 pub(crate) use get_document::get_document;
 pub(crate) use get_manifest::get_manifest;
 pub(crate) use get_own_version::get_own_version;

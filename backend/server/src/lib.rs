@@ -8,6 +8,7 @@ mod api;
 mod cursor;
 mod ext;
 mod extract;
+mod feeds;
 mod lists;
 mod metrics;
 mod middleware;

@@ -9,7 +9,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::middleware::{around, compression, is_official, is_version_word, panicked};
 use crate::problem::{Code, Problem};
 use crate::state::App;
-use crate::{api, ext, pages, site};
+use crate::{api, ext, feeds, pages, site};
 
 /// The site, both APIs, and what is around every request.
 pub(crate) fn router(app: App) -> Router {
@@ -105,6 +105,7 @@ fn alerts() -> Router<App> {
                 .put(ext::replace_subscription)
                 .delete(ext::delete_subscription),
         )
+        .route("/api/v1/check", post(ext::check_pins))
         .route("/api/v1/deliveries", get(ext::list_deliveries))
         .route("/api/v1/deliveries/{id}", get(ext::get_delivery))
         .route("/api/v1/deliveries/{id}/replay", post(ext::replay_delivery))
@@ -133,6 +134,7 @@ fn unversioned() -> Router<App> {
         .route("/.well-known/security.txt", get(site::security))
         .route("/assets/{file}", get(site::asset))
         .merge(pages())
+        .merge(changes())
         .method_not_allowed_fallback(not_found)
 }
 
@@ -173,6 +175,18 @@ fn pages() -> Router<App> {
         .route("/docs.json", get(pages::docs_index_twin))
         .route("/docs.md", get(pages::docs_index_markdown))
         .route("/docs/{page}", get(pages::docs))
+}
+
+/// Feeds of what changed.
+fn changes() -> Router<App> {
+    Router::new()
+        .route("/changes.atom", get(feeds::all_atom))
+        .route("/changes.json", get(feeds::all_json))
+        .route("/s/{namespace}/{name}/changes.atom", get(feeds::server_atom))
+        .route("/s/{namespace}/{name}/changes.json", get(feeds::server_json))
+        .route("/publishers/{namespace}/changes.atom", get(feeds::namespace_atom))
+        .route("/publishers/{namespace}/changes.json", get(feeds::namespace_json))
+        .route("/feeds/{file}", get(feeds::saved))
 }
 
 async fn method_not_allowed() -> Problem {

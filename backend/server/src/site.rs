@@ -34,7 +34,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Problem> {
 }
 
 /// The address of this site as the world sees it, without a final slash.
-fn base(app: &App, ask: &Ask) -> String {
+pub(crate) fn base(app: &App, ask: &Ask) -> String {
     if let Some(url) = &app.settings.public_url {
         return url.trim_end_matches('/').to_owned();
     }

@@ -5,7 +5,7 @@ use toolmark_domain::document::Document;
 use uuid::Uuid;
 
 use crate::pools::Tx;
-use crate::{StoreError, ids};
+use crate::{Store, StoreError, ids};
 
 /// The kind of a target that is a URL.
 pub(crate) const REMOTE: &str = "remote";
@@ -102,5 +102,33 @@ impl Tx {
              and not v.hidden and v.name <> $2 order by v.name limit 1";
         Ok(on!(tx self, db =>
             sqlx::query_scalar(CLAIMED).bind(url).bind(by_other_than).fetch_optional(db).await)?)
+    }
+}
+
+impl Store {
+    /// The server that lists a package or remote, and its version that names this version of the package; the one whose
+    /// name sorts first among several. Deleted versions too: whoever has it should be told.
+    pub async fn server_with_target(
+        &self,
+        kind: &str,
+        identifier: &str,
+        package_version: Option<&str>,
+    ) -> Result<Option<(String, Option<String>)>, StoreError> {
+        const EXACT: &str = "select v.name, v.version from targets t join versions v on v.id = t.version_id \
+             where t.identifier = $1 and t.kind = $2 and t.package_version = $3 and not v.hidden \
+             order by v.name, v.published_at desc limit 1";
+        const ANY: &str = "select v.name from targets t join versions v on v.id = t.version_id \
+             where t.identifier = $1 and t.kind = $2 and not v.hidden order by v.name limit 1";
+        if let Some(version) = package_version {
+            let exact: Option<(String, String)> = on!(read self, db => sqlx::query_as(EXACT)
+                .bind(identifier).bind(kind).bind(version).fetch_optional(db).await)?;
+            if let Some((name, version)) = exact {
+                return Ok(Some((name, Some(version))));
+            }
+        }
+        let any: Option<String> = on!(read self, db => sqlx::query_scalar(ANY)
+            .bind(identifier).bind(kind).fetch_optional(db).await)?;
+        // The version is the package's: as a version of the server it may be known or not.
+        Ok(any.map(|name| (name, package_version.map(str::to_owned))))
     }
 }

@@ -77,6 +77,7 @@ async fn serve(settings: &Settings, args: &ServeArgs) -> Result<(), Failure> {
         .local_addr()
         .context("cannot tell the address listened on")?;
     let registry = opening::registry(settings).await?;
+    opening::set_up_alerts(&registry, settings)?;
     if args.starter {
         fill(&registry).await?;
     }

@@ -26,6 +26,7 @@ pub(crate) fn run(global: &Global, _args: &WorkerArgs) -> Result<Outcome, Failur
 async fn work(settings: &Settings) -> Result<(), Failure> {
     let stop = super::stop_signal()?;
     let registry = opening::registry(settings).await?;
+    opening::set_up_alerts(&registry, settings)?;
     let worker = opening::worker(settings);
     info!("waiting for jobs");
     registry.work(&worker, stop).await;

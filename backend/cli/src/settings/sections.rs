@@ -125,6 +125,62 @@ settings! {
 }
 
 settings! {
+    /// Alerts: webhooks and mail.
+    pub(crate) struct AlertSettings in "alerts" {
+        /// Addresses that webhooks may reach although they are not public, by plain http too.
+        trusted_addresses: Vec<IpAddr> = Vec::new(), like "[\"10.0.0.5\"]";
+        /// Days after which an endpoint that never takes anything is paused; its messages are kept.
+        pause_after_days: NonZeroU32 = NonZeroU32::new(3).unwrap_or(NonZeroU32::MIN);
+        /// The mail server. Unset: no mail is sent.
+        smtp_host: Option<String> = None, like "smtp.example.com";
+        /// Its port.
+        smtp_port: u16 = 587;
+        /// How the connection is kept private: `starttls`, `implicit` (usually port 465), or `none` for a relay on
+        /// this machine.
+        smtp_tls: SmtpTls = SmtpTls::StartTls;
+        /// The user name at the mail server. Unset: no login.
+        smtp_user: Option<String> = None, like "toolmark";
+        /// Its password; better kept in the environment, as `TOOLMARK_ALERTS__SMTP_PASSWORD`.
+        smtp_password: Option<String> [secret] = None, like "correct horse";
+        /// Who mail is from.
+        mail_from: String = "Toolmark <toolmark@localhost>".to_owned();
+    }
+}
+
+/// How the connection to the mail server is kept private.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SmtpTls {
+    StartTls,
+    Implicit,
+    None,
+}
+
+impl Setting for SmtpTls {
+    const EXPECTED: &'static str = "\"starttls\", \"implicit\" or \"none\"";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        Self::from_text(value.as_str()?)
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "starttls" => Some(Self::StartTls),
+            "implicit" => Some(Self::Implicit),
+            "none" => Some(Self::None),
+            _ => None,
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(match self {
+            Self::StartTls => "starttls",
+            Self::Implicit => "implicit",
+            Self::None => "none",
+        })
+    }
+}
+
+settings! {
     /// What the program writes to standard error.
     pub(crate) struct LogSettings in "log" {
         /// Least level, or a list of `module=level`: error, warn, info, debug, trace.
@@ -177,12 +233,13 @@ pub(crate) struct Settings {
     pub(crate) import: ImportSettings,
     pub(crate) packages: PackagesSettings,
     pub(crate) provenance: ProvenanceSettings,
+    pub(crate) alerts: AlertSettings,
     pub(crate) log: LogSettings,
 }
 
 impl Settings {
     /// The sections, in the order of the sample file. A new section is added here and in [`Self::sections_mut`].
-    pub(crate) fn sections(&self) -> [&dyn Section; 9] {
+    pub(crate) fn sections(&self) -> [&dyn Section; 10] {
         [
             &self.server,
             &self.store,
@@ -192,12 +249,13 @@ impl Settings {
             &self.import,
             &self.packages,
             &self.provenance,
+            &self.alerts,
             &self.log,
         ]
     }
 
     /// The same sections, to be filled.
-    pub(crate) fn sections_mut(&mut self) -> [&mut dyn Section; 9] {
+    pub(crate) fn sections_mut(&mut self) -> [&mut dyn Section; 10] {
         [
             &mut self.server,
             &mut self.store,
@@ -207,6 +265,7 @@ impl Settings {
             &mut self.import,
             &mut self.packages,
             &mut self.provenance,
+            &mut self.alerts,
             &mut self.log,
         ]
     }

@@ -86,12 +86,12 @@ pub(super) async fn signed_bare(app: &App, request: Request) -> Result<Actor, Pr
 }
 
 /// 422 with the place.
-fn invalid(location: &str, message: &str) -> Problem {
+pub(super) fn invalid(location: &str, message: &str) -> Problem {
     let detail = format!("{location}: {message}");
     Problem::new(Code::ValidationFailed, detail).errors(vec![FieldError::located(message, location)])
 }
 
-fn answered(status: StatusCode, body: &impl Serialize) -> Response {
+pub(super) fn answered(status: StatusCode, body: &impl Serialize) -> Response {
     let mut response = answer::fresh(text(body));
     *response.status_mut() = status;
     response

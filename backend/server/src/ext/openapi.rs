@@ -28,6 +28,7 @@ use crate::problem::{Code, FieldError, OwnProblem};
         super::get_manifest::get_manifest,
         super::list_events::list_events,
         super::get_stats::get_stats,
+        super::check_pins::check_pins,
         super::alerts::list_endpoints,
         super::alerts::create_endpoint,
         super::alerts::get_endpoint,
