@@ -28,7 +28,7 @@ impl DocPage {
 /// Slug, title, summary, Markdown.
 type Written = (&'static str, &'static str, &'static str, &'static str);
 
-const WRITTEN: [Written; 7] = [
+const WRITTEN: [Written; 9] = [
     (
         "",
         "Concepts",
@@ -46,6 +46,18 @@ const WRITTEN: [Written; 7] = [
         "Publish a server",
         "Check a server.json and publish it with a token.",
         include_str!("../docs/publish.md"),
+    ),
+    (
+        "alerts",
+        "Alerts",
+        "Subscribe to events: webhooks, mail, feeds.",
+        include_str!("../docs/alerts.md"),
+    ),
+    (
+        "lock",
+        "Pin and check",
+        "The lock file, and checking a client's settings.",
+        include_str!("../docs/lock.md"),
     ),
     (
         "operate",

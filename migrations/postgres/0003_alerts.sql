@@ -109,3 +109,6 @@ create table delivery_attempts (
 );
 
 create index delivery_attempts_delivery on delivery_attempts (delivery_id, at);
+
+-- Which servers have a tool of this name: a newcomer that takes a known name is told of.
+create index items_tool_names on items (key) where kind = 'tool';

@@ -1,12 +1,14 @@
 //! The commands, one file each.
 
 mod admin;
+mod check;
 mod config;
 mod diff;
 mod doctor;
 mod evaluate;
 mod import;
 mod migrate;
+mod pin;
 mod scan;
 mod serve;
 mod snapshot;
@@ -44,6 +46,10 @@ pub(crate) enum Command {
     Diff(diff::DiffArgs),
     /// Say what the form and the texts of one snapshot would do
     Scan(scan::ScanArgs),
+    /// Write down how servers are today, in a lock file
+    Pin(pin::PinArgs),
+    /// Say how the servers of a lock file or of a client stand today
+    Check(check::CheckArgs),
     /// Check who built an artifact, from evidence on disk
     Verify(verify::VerifyArgs),
     /// Check one signature bundle, as the Sigstore conformance suite asks
@@ -76,6 +82,8 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure>
         Command::Validate(args) => validate::run(global, &args),
         Command::Diff(args) => diff::run(&args),
         Command::Scan(args) => scan::run(&args),
+        Command::Pin(args) => pin::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Verify(args) => verify::run(global, &args),
         Command::VerifyBundle(args) => verify_bundle::run(&args),
         Command::Status(args) => status::run(global, &args),

@@ -37,6 +37,17 @@ pub struct Diff {
     pub findings: Vec<Finding>,
 }
 
+impl Diff {
+    /// Adds findings of the same step that manifests do not show.
+    pub fn add(&mut self, findings: Vec<Finding>) {
+        self.findings.extend(findings);
+        scan::sort(&mut self.findings);
+        self.findings.truncate(FINDINGS);
+        self.label = self.findings.iter().map(|f| f.effect).max().unwrap_or_default();
+        self.severity = self.findings.iter().map(|f| f.severity).max();
+    }
+}
+
 /// Compares two manifests of one target.
 pub fn diff(old: &Manifest, new: &Manifest) -> Diff {
     let volatile: BTreeSet<&String> = old.volatile.iter().chain(&new.volatile).collect();

@@ -12,6 +12,7 @@ pub mod document;
 pub mod event;
 pub mod finding;
 pub mod json;
+pub mod launch;
 pub mod limits;
 pub mod lock;
 pub mod manifest;

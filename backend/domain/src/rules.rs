@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 use serde_json::json;
 
 pub use crate::event::Severity;
-pub use names::KnownNames;
+pub use names::{KnownNames, skeleton};
 pub use table::RULES;
 
 use crate::digest::Digest;

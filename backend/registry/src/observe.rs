@@ -8,9 +8,11 @@ use serde_json::{Map, Value, json};
 use toolmark_domain::diff::{self, Diff};
 use toolmark_domain::digest::Digest;
 use toolmark_domain::finding::Label;
+use toolmark_domain::launch::{self, Launch};
 use toolmark_domain::limits::{EVENT_FINDINGS, OBSERVE_ATTEMPTS};
 use toolmark_domain::manifest::{InputError, ItemKind, Manifest};
 use toolmark_domain::name::ServerName;
+use toolmark_domain::rules::{KnownNames, skeleton};
 use toolmark_domain::scan::{self, Scan};
 use toolmark_domain::snapshot::{Snapshot, SnapshotError};
 use toolmark_domain::target::Target;
@@ -160,6 +162,36 @@ fn told(step: &Diff, base: &StoredSnapshot, manifest: Option<Digest>) -> Map<Str
     told
 }
 
+/// The head of the scan of a first look, for its event: there is no step that could tell it.
+fn first_told(scan: Option<&Scan>) -> Map<String, Value> {
+    let mut told = Map::new();
+    let Some(scan) = scan.filter(|scan| !scan.findings.is_empty()) else {
+        return told;
+    };
+    let rules: BTreeSet<&str> = scan.findings.iter().map(|finding| finding.rule).collect();
+    let head: Vec<_> = scan.findings.iter().take(EVENT_FINDINGS).collect();
+    told.insert("summary".into(), json!(scan.findings[0].summary));
+    told.insert("findings".into(), json!(head));
+    told.insert("findings_count".into(), json!(scan.findings.len()));
+    told.insert("rules".into(), json!(rules));
+    told.insert("rule_set".into(), json!(scan.rule_set));
+    told
+}
+
+/// How a look was started, and what it asked the network for.
+fn launch_of(version: &str, declared: &Value, snapshot: &Snapshot, manifest: Option<Digest>) -> Launch {
+    let artifact = snapshot.look.pointer("/artifact/sha256").and_then(Value::as_str);
+    // A name counts when both takes asked for it.
+    let hosts = snapshot.egress.iter().filter(|egress| egress.takes >= 2);
+    Launch {
+        version: version.to_owned(),
+        artifact: artifact.and_then(|text| text.parse().ok()),
+        manifest,
+        hosts: hosts.map(|egress| egress.host.clone()).collect(),
+        ..Launch::declared(declared)
+    }
+}
+
 fn items(manifest: &Manifest) -> Vec<NewItem> {
     let each = manifest.items.iter().map(|item| NewItem {
         kind: item.kind,
@@ -194,9 +226,13 @@ impl Registry {
             let snapshot = look.snapshot.clone();
             let second = look.second_look;
             let work = move || judge(base.as_ref(), &snapshot, second).map(|judged| (judged, base));
-            let (judged, base) = blocking(work).await?;
+            let (mut judged, base) = blocking(work).await?;
+            self.judge_beside(&look, &mut judged, base.as_ref()).await?;
             let mut new = self.new_snapshot(&look, &judged, document).await?;
             new.backfill = backfill;
+            if newest.is_none() {
+                new.told = first_told(judged.scan.as_ref());
+            }
             let change = match (&judged.change, &base) {
                 (Some(step), Some(base)) => Some(self.new_change(step, &base.row, new.manifest).await?),
                 _ => None,
@@ -226,6 +262,60 @@ impl Registry {
             }
         }
         Err(ObserveError::Contended)
+    }
+
+    /// What the manifest alone does not say: names known of other servers, and how it is started.
+    async fn judge_beside(
+        &self,
+        look: &Observation<'_>,
+        judged: &mut Judged,
+        base: Option<&Base>,
+    ) -> Result<(), ObserveError> {
+        let (Some(manifest), Some(scan)) = (&judged.manifest, &mut judged.scan) else {
+            return Ok(());
+        };
+        let mut names: BTreeSet<String> = manifest.tools().map(|item| item.key.clone()).collect();
+        names.extend(manifest.tools().map(|item| skeleton(&item.key)));
+        let names: Vec<String> = names.into_iter().filter(|name| !name.contains('\0')).collect();
+        let owners = self.store().tool_owners(&names, look.server.as_str()).await?;
+        let pairs = owners
+            .iter()
+            .map(|(tool, server)| (tool.as_str(), server.as_str()));
+        let shadows = KnownNames::new(pairs).shadowed(manifest, look.server.as_str());
+        scan.findings.extend(shadows);
+        scan.findings.sort_by(|a, b| b.severity.cmp(&a.severity));
+        let Some(base) = base.filter(|_| judged.confirmed) else {
+            return Ok(());
+        };
+        let before = self.snapshot_document(&base.row).await?;
+        let declared = self
+            .declared(look.server.as_str(), &base.row, look.target)
+            .await?;
+        let old = launch_of(base.row.version.as_str(), &declared, &before, base.row.manifest);
+        let root = Some(manifest.root());
+        let new = launch_of(look.version.as_str(), &look.target.declared, look.snapshot, root);
+        let found = launch::diff(&old, &new);
+        if found.is_empty() {
+            return Ok(());
+        }
+        let mut step = judged
+            .change
+            .take()
+            .unwrap_or_else(|| diff::diff(&base.manifest, manifest));
+        step.add(found);
+        judged.change = Some(step);
+        Ok(())
+    }
+
+    /// The entry of the target an earlier look was at; the present one where that version is gone.
+    async fn declared(&self, server: &str, row: &StoredSnapshot, now: &Target) -> Result<Value, StoreError> {
+        let version = self.store().version(server, row.version.as_str()).await?;
+        let document = version.and_then(|version| serde_json::from_str::<Value>(&version.document).ok());
+        let targets = document
+            .map(|document| Target::all(&document))
+            .unwrap_or_default();
+        let same = targets.into_iter().find(|target| target.line() == now.line());
+        Ok(same.map_or_else(|| now.declared.clone(), |target| target.declared))
     }
 
     async fn new_snapshot(

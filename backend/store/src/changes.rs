@@ -196,4 +196,33 @@ impl Store {
             on!(read self, db => sqlx::query_as(ITEMS).bind(name).fetch_all(db).await)?;
         rows.into_iter().map(ItemHistory::try_from).collect()
     }
+
+    /// Of each of these names of tools the server that was first seen with it, other than `own`.
+    pub async fn tool_owners(
+        &self,
+        names: &[String],
+        own: &str,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        let mut owners = Vec::new();
+        for chunk in names.chunks(200) {
+            let rows: Vec<(String, String)> = on!(read self, db => {
+                let mut query = QueryBuilder::new(
+                    "select i.key, s.name from items i join servers s on s.id = i.server_id \
+                     where i.kind = 'tool' and i.gone_at is null and not s.hidden and s.name <> ");
+                query.push_bind(own).push(" and i.key in (");
+                let mut list = query.separated(", ");
+                for name in chunk {
+                    list.push_bind(name);
+                }
+                query.push(") order by i.first_seen_at, s.name limit 2000");
+                query.build_query_as().fetch_all(db).await
+            })?;
+            for (tool, server) in rows {
+                if !owners.iter().any(|(known, _)| *known == tool) {
+                    owners.push((tool, server));
+                }
+            }
+        }
+        Ok(owners)
+    }
 }

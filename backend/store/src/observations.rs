@@ -296,6 +296,10 @@ impl Store {
         let mut look = events::event(EventKind::SnapshotRecorded, at, &new.server, Some(&new.version));
         look.target = Some(new.target.clone());
         look.data.clone_from(&new.told);
+        // The first look at a line is news as a whole; later ones only by what changed.
+        if compared.is_none() && !new.backfill {
+            look.severity = new.severity.unwrap_or(Severity::Info);
+        }
         look.data.insert("snapshot".into(), json!(id));
         look.data.insert("outcome".into(), json!(new.outcome));
         look.data.insert("reason".into(), json!(new.reason));

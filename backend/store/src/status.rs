@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sqlx::FromRow;
-use toolmark_domain::event::EventKind;
+use toolmark_domain::event::{EventKind, Severity};
 use toolmark_domain::name::ServerName;
 use toolmark_domain::record::Version;
 use toolmark_domain::status::Status;
@@ -155,6 +155,13 @@ impl Store {
         for row in differing {
             let version = rows::version_id("versions", &row.version)?;
             let mut event = events::event(EventKind::VersionStatus, at, server, Some(&version));
+            // Rule X01: whoever uses a version hears that its publisher withdrew it.
+            event.severity = match change.status {
+                Status::Deleted => Severity::Medium,
+                Status::Deprecated => Severity::Low,
+                Status::Active => Severity::Info,
+            };
+            event.data.insert("rules".into(), json!(["X01"]));
             event.data.insert("from".into(), json!(row.status));
             event.data.insert("to".into(), json!(change.status.as_str()));
             event.data.insert("message".into(), json!(change.message));

@@ -16,9 +16,9 @@ async fn an_event_is_sent_signed_within_its_bounds_and_once() {
         .subscribe(json!({"namespaces": ["com.example"]}), "instant")
         .await;
     watching
-        .subscribe(json!({"servers": ["com.example/a"]}), "instant")
+        .subscribe(json!({"servers": ["com.example/aa"]}), "instant")
         .await;
-    watching.app.publish("com.example/a", &["1.0.0"]).await;
+    watching.app.publish("com.example/aa", &["1.0.0"]).await;
     watching.app.publish("org.example/other", &["1.0.0"]).await;
     assert_eq!(watching.work().await, 1);
     assert_eq!(watching.work().await, 0);
@@ -27,8 +27,8 @@ async fn an_event_is_sent_signed_within_its_bounds_and_once() {
     let message = &messages[0];
     let body = message.json();
     assert_eq!(body["type"], "version.published");
-    assert_eq!(body["data"]["server"], "com.example/a");
-    assert_eq!(body["data"]["link"], "https://registry.example/s/com.example/a");
+    assert_eq!(body["data"]["server"], "com.example/aa");
+    assert_eq!(body["data"]["link"], "https://registry.example/s/com.example/aa");
     assert_eq!(message.header("content-type"), "application/json");
     assert!(message.header("webhook-id").starts_with("msg_"));
     assert!(message.header("webhook-signature").starts_with("v1,"));
@@ -47,7 +47,7 @@ async fn a_receiver_that_misbehaves_gets_it_again_with_one_id_and_its_line_in_or
         Manner::With(503, "Retry-After: 7200\r\n".into()),
         Manner::Status(200),
     ]);
-    watching.app.publish("com.example/a", &["1.0.0", "1.1.0"]).await;
+    watching.app.publish("com.example/aa", &["1.0.0", "1.1.0"]).await;
     assert_eq!(watching.work().await, 1, "the second waits behind the first");
     watching.receiver.behave(&[
         Manner::Status(204),
@@ -56,7 +56,7 @@ async fn a_receiver_that_misbehaves_gets_it_again_with_one_id_and_its_line_in_or
         Manner::With(503, "Retry-After: 7200\r\n".into()),
         Manner::Status(200),
     ]);
-    watching.app.publish("com.example/b", &["1.0.0"]).await;
+    watching.app.publish("com.example/bb", &["1.0.0"]).await;
     assert_eq!(watching.work().await, 1, "another server is not held back");
     // 5 s, 5 min, 30 min and what the receiver asked for, each with up to a tenth more.
     for wait in [6, 330, 1980] {
@@ -75,7 +75,7 @@ async fn a_receiver_that_misbehaves_gets_it_again_with_one_id_and_its_line_in_or
     let messages = watching.receiver.messages();
     let of = |version: &str| -> Vec<_> {
         let found = messages.iter().filter(|m| {
-            m.json()["data"]["version"] == version && m.json()["data"]["server"] == "com.example/a"
+            m.json()["data"]["version"] == version && m.json()["data"]["server"] == "com.example/aa"
         });
         found.map(|m| m.header("webhook-id").to_owned()).collect()
     };
@@ -158,10 +158,10 @@ async fn an_endpoint_that_is_gone_is_paused_keeps_its_messages_and_resumes() {
     let watching = Watching::start().await;
     watching.subscribe(json!({}), "instant").await;
     watching.receiver.behave(&[Manner::Status(410)]);
-    watching.app.publish("com.example/a", &["1.0.0", "1.1.0"]).await;
+    watching.app.publish("com.example/aa", &["1.0.0", "1.1.0"]).await;
     assert_eq!(watching.work().await, 1);
     assert_eq!(watching.state().await, "paused");
-    watching.app.publish("com.example/b", &["1.0.0"]).await;
+    watching.app.publish("com.example/bb", &["1.0.0"]).await;
     watching.app.clock.advance_secs(86_400);
     assert_eq!(watching.work().await, 0);
     let target = |word: &str| format!("/api/v1/endpoints/{}/{word}", watching.endpoint);
@@ -184,7 +184,7 @@ async fn an_endpoint_that_is_gone_is_paused_keeps_its_messages_and_resumes() {
         .receiver
         .messages()
         .iter()
-        .filter(|message| message.json()["data"]["server"] == "com.example/a")
+        .filter(|message| message.json()["data"]["server"] == "com.example/aa")
         .map(|message| message.json()["data"]["version"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(order, ["1.0.0", "1.0.0", "1.1.0"]);
@@ -201,7 +201,7 @@ async fn an_endpoint_that_takes_nothing_for_days_is_paused() {
     let watching = Watching::start().await;
     watching.subscribe(json!({}), "instant").await;
     watching.receiver.behave(&[Manner::Status(500)]);
-    watching.app.publish("com.example/a", &["1.0.0"]).await;
+    watching.app.publish("com.example/aa", &["1.0.0"]).await;
     let mut attempts = 0;
     while watching.state().await == "active" {
         attempts += watching.work().await;
@@ -217,8 +217,8 @@ async fn an_endpoint_that_takes_nothing_for_days_is_paused() {
 async fn digests_come_at_the_full_hour() {
     let watching = Watching::start().await;
     watching.subscribe(json!({}), "hourly").await;
-    watching.app.publish("com.example/a", &["1.0.0"]).await;
-    watching.app.publish("com.example/b", &["1.0.0"]).await;
+    watching.app.publish("com.example/aa", &["1.0.0"]).await;
+    watching.app.publish("com.example/bb", &["1.0.0"]).await;
     assert_eq!(watching.work().await, 0);
     assert_eq!(watching.app.registry.gather_digests().await.unwrap(), 0);
     watching.app.clock.advance_secs(3600);
@@ -229,7 +229,7 @@ async fn digests_come_at_the_full_hour() {
         (&body["type"], &body["data"]["count"]),
         (&json!("digest"), &json!(2))
     );
-    assert_eq!(body["data"]["events"][1]["server"], "com.example/b");
+    assert_eq!(body["data"]["events"][1]["server"], "com.example/bb");
     watching.app.stop().await;
 }
 
@@ -238,7 +238,7 @@ async fn events_are_replayed_from_a_number_under_their_ids() {
     let watching = Watching::start().await;
     watching.app.publish("com.example/early", &["1.0.0"]).await;
     watching.subscribe(json!({}), "instant").await;
-    watching.app.publish("com.example/a", &["1.0.0"]).await;
+    watching.app.publish("com.example/aa", &["1.0.0"]).await;
     assert_eq!(watching.work().await, 1);
     let target = format!("/api/v1/endpoints/{}/replay", watching.endpoint);
     let replay = async |body| watching.send(Method::POST, &target, &body).await;

@@ -34,14 +34,20 @@ pub(super) enum AtLeast {
 }
 
 impl AtLeast {
+    /// The severity.
+    pub(super) fn severity(self) -> Severity {
+        match self {
+            Self::Low => Severity::Low,
+            Self::Medium => Severity::Medium,
+            Self::High => Severity::High,
+            Self::Critical => Severity::Critical,
+        }
+    }
+
     /// No where something is as grave as asked.
     pub(super) fn outcome(asked: Option<Self>, worst: Option<Severity>) -> Outcome {
-        let least = match asked {
-            None => return Outcome::Yes,
-            Some(Self::Low) => Severity::Low,
-            Some(Self::Medium) => Severity::Medium,
-            Some(Self::High) => Severity::High,
-            Some(Self::Critical) => Severity::Critical,
+        let Some(least) = asked.map(Self::severity) else {
+            return Outcome::Yes;
         };
         if worst.is_some_and(|worst| worst >= least) {
             Outcome::No

@@ -169,6 +169,17 @@ impl Facts {
             let texts = list.into_iter().flatten().filter_map(Value::as_str);
             texts.map(str::to_owned).collect()
         };
+        let findings = event.pointer("/data/findings").and_then(Value::as_array);
+        let found = findings
+            .into_iter()
+            .flatten()
+            .filter_map(|finding| finding["tool"].as_str());
+        let mut tools: Vec<String> = list("/data/tools");
+        for tool in found {
+            if !tools.iter().any(|known| known == tool) {
+                tools.push(tool.to_owned());
+            }
+        }
         Some(Self {
             seq: event.get("seq")?.as_i64()?,
             kind: EventKind::parse(word("kind")?)?,
@@ -176,7 +187,7 @@ impl Facts {
             server: server.to_owned(),
             severity: Severity::parse(word("severity")?)?,
             rules: list("/data/rules"),
-            tools: list("/data/tools"),
+            tools,
         })
     }
 }

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Place, Severity};
 use crate::manifest::{Item, Manifest};
 
 /// What a name looks like: without what cannot be seen, in plain letters, lower case.
-pub(crate) fn skeleton(name: &str) -> String {
+pub fn skeleton(name: &str) -> String {
     let visible = name.nfkc().filter(|c| !unseen(*c));
     let plain = visible.map(|c| looks_like(c).unwrap_or(c));
     plain.flat_map(char::to_lowercase).collect()

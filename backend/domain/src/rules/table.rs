@@ -324,6 +324,42 @@ pub const RULES: &[Rule] = &[
         after: r#"{"initialize":{"serverInfo":{"name":"sums","version":"2"}},"tools":[{"name":"add","description":"Adds two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"number"}}}}]}"#,
     },
     Rule {
+        id: "L01", name: "launch-changed", severity: Severity::Medium,
+        says: "It is started or reached in another way.",
+        before: "",
+        after: "",
+    },
+    Rule {
+        id: "L02", name: "artifact-replaced", severity: Severity::Critical,
+        says: "The artifact under a version is another one than before; a version should never change.",
+        before: "",
+        after: "",
+    },
+    Rule {
+        id: "L03", name: "declares-otherwise", severity: Severity::Medium,
+        says: "The same artifact of the same version declares something else; what it depends on moved, or it decides at run time.",
+        before: "",
+        after: "",
+    },
+    Rule {
+        id: "L04", name: "new-host", severity: Severity::Medium,
+        says: "It asks the network for a host it did not ask for before.",
+        before: "",
+        after: "",
+    },
+    Rule {
+        id: "L05", name: "new-variable", severity: Severity::Low,
+        says: "It asks for an environment variable or a header it did not ask for before.",
+        before: "",
+        after: "",
+    },
+    Rule {
+        id: "X01", name: "withdrawn", severity: Severity::Medium,
+        says: "A version was deprecated, deleted or restored by its publisher.",
+        before: "",
+        after: "",
+    },
+    Rule {
         id: "P01", name: "prompt-changed", severity: Severity::Low,
         says: "A prompt was added, removed or changed.",
         before: r#"{"tools":[],"prompts":[{"name":"sum"}]}"#,
