@@ -184,18 +184,29 @@ mod tests {
         );
         assert_eq!(rules(|new| new.arguments.clear()), [("L01", Severity::Medium)]);
         assert_eq!(
-            rules(|new| drop(new.variables.insert("ZONE".into(), false))),
+            rules(|new| {
+                let _ = new.variables.insert("ZONE".into(), false);
+            }),
             [("L05", Severity::Low)]
         );
         assert_eq!(
-            rules(|new| drop(new.variables.insert("API".into(), true))),
+            rules(|new| {
+                let _ = new.variables.insert("API".into(), true);
+            }),
             [("L05", Severity::Medium)]
         );
         assert_eq!(
-            rules(|new| drop(new.hosts.insert("mail.example.org".into()))),
+            rules(|new| {
+                let _ = new.hosts.insert("mail.example.org".into());
+            }),
             [("L04", Severity::Medium)]
         );
-        assert_eq!(rules(|new| drop(new.hosts.pop_first())), []);
+        assert_eq!(
+            rules(|new| {
+                let _ = new.hosts.pop_first();
+            }),
+            []
+        );
         assert_eq!(
             rules(|new| new.artifact = Some(Digest::of(b"b"))),
             [("L02", Severity::Critical)]

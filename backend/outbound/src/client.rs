@@ -191,11 +191,9 @@ impl Client {
         if let Some(proxy) = settings.proxy {
             configured = configured.proxy(reqwest::Proxy::all(proxy).map_err(setup)?);
         }
-        let guarded: Arc<dyn Resolve> = Arc::new(guarded);
         Ok(Self {
-            resolver: Arc::clone(&guarded),
             public: bare(settings.connect)
-                .dns_resolver(guarded)
+                .dns_resolver(Arc::new(guarded))
                 .build()
                 .map_err(setup)?,
             configured: configured.build().map_err(setup)?,
@@ -216,7 +214,11 @@ impl Client {
         let name = host.parse().map_err(|_| Error::BadUrl {
             fault: UrlFault::NoHost,
         })?;
-        let found = timeout(self.connect, self.resolver.resolve(name)).await;
+        let guarded = GuardedResolver {
+            inner: Arc::clone(&self.resolver),
+            guard: self.guard.clone(),
+        };
+        let found = timeout(self.connect, guarded.resolve(name)).await;
         match found {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(source)) => Err(match source.downcast::<Forbidden>() {
