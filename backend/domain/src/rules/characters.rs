@@ -13,17 +13,27 @@ pub(crate) enum Hidden {
 }
 
 impl Hidden {
-    /// The class in words.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::Tag => "characters of the tag block",
-            Self::ZeroWidth => "zero-width characters",
-            Self::Bidi => "marks that turn the direction of writing",
-            Self::Control => "control characters",
-            Self::Escape => "terminal escape sequences",
-            Self::VariationSelector => "variation selectors where there is nothing to vary",
-            Self::Filler => "characters that look like nothing",
-        }
+    /// So many of the class, in words.
+    pub(crate) fn words(self, count: usize) -> String {
+        let (one, many) = match self {
+            Self::Tag => ("character of the tag block", "characters of the tag block"),
+            Self::ZeroWidth => ("zero-width character", "zero-width characters"),
+            Self::Bidi => (
+                "mark that turns the direction of writing",
+                "marks that turn the direction of writing",
+            ),
+            Self::Control => ("control character", "control characters"),
+            Self::Escape => ("terminal escape sequence", "terminal escape sequences"),
+            Self::VariationSelector => (
+                "variation selector where there is nothing to vary",
+                "variation selectors where there is nothing to vary",
+            ),
+            Self::Filler => (
+                "character that looks like nothing",
+                "characters that look like nothing",
+            ),
+        };
+        format!("{count} {}", if count == 1 { one } else { many })
     }
 }
 

@@ -147,7 +147,7 @@ fn hidden(text: &str, alarms: &mut Vec<Alarm>) {
         alarms.push(Alarm {
             rule,
             severity,
-            summary: format!("{} {}", mark.count, mark.class.words()),
+            summary: mark.class.words(mark.count),
             excerpt: around(text, mark.at),
         });
     }
