@@ -113,7 +113,7 @@ mod tests {
         let findings = crate::scan::scan(&manifest).findings;
         assert_eq!(
             super::text(&findings),
-            "critical: D15 tool a: /description: 1 zero-width characters\n  + Adds⟨U+200B⟩ it\n"
+            "critical: D15 tool a: /description: 1 zero-width character\n  + Adds⟨U+200B⟩ it\n"
         );
         let source = Source {
             file: "a b.json",
