@@ -18,6 +18,7 @@ mod mask;
 mod message;
 mod notes;
 mod observe;
+pub mod placeholder;
 mod progress;
 pub mod sandbox;
 mod session;
