@@ -9,6 +9,7 @@ mod evaluate;
 mod import;
 mod migrate;
 mod pin;
+mod probe;
 mod scan;
 mod serve;
 mod snapshot;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Import(import::ImportArgs),
     /// Check a server.json as a registry would
     Validate(validate::ValidateArgs),
+    /// Look at one server now and print what it declares
+    Probe(probe::ProbeArgs),
     /// Say what changed between two snapshots, and how much it matters
     Diff(diff::DiffArgs),
     /// Say what the form and the texts of one snapshot would do
@@ -80,6 +83,7 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure>
         Command::Worker(args) => worker::run(global, &args),
         Command::Import(args) => import::run(global, &args),
         Command::Validate(args) => validate::run(global, &args),
+        Command::Probe(args) => probe::run(global, &args),
         Command::Diff(args) => diff::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Pin(args) => pin::run(&args),

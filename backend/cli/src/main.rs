@@ -3,6 +3,7 @@
 
 mod commands;
 mod logs;
+mod looking;
 mod opening;
 mod outcome;
 mod output;

@@ -1,0 +1,198 @@
+//! Looking at a target from here: which part of the crawler it goes to, and with what.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use toolmark_crawler::bare::Bare;
+use toolmark_crawler::{Bounds, Launch, Look, Progress, Remote, observe_process, observe_remote};
+use toolmark_domain::limits::OUTBOUND_CONNECT_SECS;
+use toolmark_domain::reason::Reason;
+use toolmark_domain::snapshot::{Outcome, Snapshot};
+use toolmark_outbound::{Client, HeaderMap};
+use url::{Host, Url};
+
+use crate::outcome::Failure;
+
+/// Kinds of packages that a target may be written as.
+const PACKAGES: [&str; 4] = ["npm:", "pypi:", "oci:", "mcpb:"];
+
+/// What is to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// As written: `npm:NAME@V`, …
+    Package(String),
+    Remote(Url),
+    Command {
+        program: OsString,
+        args: Vec<OsString>,
+        env: Vec<(OsString, OsString)>,
+    },
+}
+
+impl Target {
+    /// Reads a package or an address.
+    pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
+        if PACKAGES
+            .iter()
+            .any(|head| text.len() > head.len() && text.starts_with(head))
+        {
+            return Ok(Self::Package(text.to_owned()));
+        }
+        let unknown = || {
+            let error = anyhow!("`{}` is no target", crate::output::shown(text));
+            Failure::unreadable(error)
+                .hint("write `npm:NAME@VERSION`, `pypi:NAME@VERSION`, an https URL, or `-- COMMAND`")
+        };
+        let url = Url::parse(text).map_err(|_| unknown())?;
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(unknown());
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            let error = anyhow!("the address holds a user name or password");
+            return Err(Failure::unreadable(error).hint("Toolmark looks at what a server shows to everybody"));
+        }
+        Ok(Self::Remote(url))
+    }
+
+    /// As it stands in the snapshot.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Package(text) => text.clone(),
+            Self::Remote(url) => url.to_string(),
+            Self::Command { program, args, .. } => {
+                let words = std::iter::once(program).chain(args);
+                let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+                format!("-- {}", words.join(" "))
+            }
+        }
+    }
+}
+
+/// How to look.
+pub(crate) struct Looking<'a> {
+    /// This machine and its network may be reached.
+    pub(crate) local: bool,
+    /// Commands run as they are. For tests of ours; nothing offers it.
+    pub(crate) bare: bool,
+    pub(crate) progress: Progress<'a>,
+}
+
+impl Looking<'_> {
+    /// One look; whatever goes wrong is an outcome.
+    pub(crate) async fn at(&self, target: &Target) -> Result<Snapshot, Failure> {
+        let text = target.text();
+        let bounds = Bounds::default();
+        let look = Look {
+            target: &text,
+            bounds: &bounds,
+            volatile: &[],
+            progress: self.progress,
+        };
+        Ok(match target {
+            Target::Remote(url) => {
+                let url = if self.local { by_number(url) } else { url.clone() };
+                let client = client(self.local.then_some(&url))?;
+                let headers = HeaderMap::new();
+                observe_remote(&look, &client, &Remote { url, headers })
+                    .await
+                    .snapshot
+            }
+            Target::Command { program, args, env } if self.bare => {
+                let launch = Launch {
+                    program: program.clone(),
+                    args: args.clone(),
+                    env: env.clone(),
+                    cwd: std::env::current_dir().ok(),
+                };
+                observe_process(&look, &Bare, &launch).await.snapshot
+            }
+            Target::Command { .. } => {
+                Snapshot::failed(text, Outcome::NotObserved, Some(Reason::NoSandbox.as_str()))
+            }
+            Target::Package(_) => {
+                Snapshot::failed(text, Outcome::NotObserved, Some(Reason::NoRunner.as_str()))
+            }
+        })
+    }
+}
+
+/// `localhost` by its number: only an address that is named by number may be trusted.
+fn by_number(url: &Url) -> Url {
+    let mut url = url.clone();
+    if url.host_str() == Some("localhost") {
+        // It cannot fail: a host that is replaced by a host.
+        let _ = url.set_host(Some("127.0.0.1"));
+    }
+    url
+}
+
+/// A client for a server of others. `local` is an address that may be on this machine or in its network.
+fn client(local: Option<&Url>) -> Result<Client, Failure> {
+    let mut settings = toolmark_outbound::Settings::new(Duration::from_secs(OUTBOUND_CONNECT_SECS));
+    if let Some(url) = local {
+        settings.trusted = vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        settings.trusted.extend(match url.host() {
+            Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+            Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+            _ => None,
+        });
+    }
+    Client::new(settings).map_err(Failure::unknown)
+}
+
+/// A program as the shell would find it: by its path, or in `PATH`.
+pub(crate) fn program(name: &OsString) -> Result<OsString, Failure> {
+    let found = if Path::new(name).components().count() > 1 {
+        Some(Path::new(name).to_path_buf())
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
+        places.find(|place| place.is_file())
+    };
+    match found {
+        Some(place) if place.is_file() => Ok(place.into()),
+        _ => {
+            let shown = crate::output::shown(&name.to_string_lossy());
+            Err(Failure::unreadable(anyhow!("there is no program `{shown}`")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_read_as_they_are_written() {
+        let read = |text: &str| Target::parse(text).map_err(|failure| failure.text());
+        for text in [
+            "npm:@a/b@1.0.0",
+            "pypi:x@2",
+            "oci:host.example/x:1",
+            "mcpb:./a.mcpb",
+        ] {
+            assert_eq!(read(text), Ok(Target::Package(text.to_owned())));
+        }
+        let remote = read("https://a.example/mcp").unwrap();
+        assert_eq!(remote.text(), "https://a.example/mcp");
+        for text in [
+            "npm:",
+            "server",
+            "ftp://a.example/",
+            "https:",
+            "https://me:pw@a.example/",
+        ] {
+            let words = read(text).unwrap_err();
+            assert!(words.contains("hint:") && !words.contains("pw@"), "{words}");
+        }
+    }
+
+    #[test]
+    fn this_machine_is_named_by_number() {
+        let url = Url::parse("http://localhost:3000/mcp").unwrap();
+        assert_eq!(by_number(&url).as_str(), "http://127.0.0.1:3000/mcp");
+    }
+}
