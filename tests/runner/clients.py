@@ -21,6 +21,11 @@ CLIENTS = {
     "mcp-publisher": ("clients", "mcp_publisher.py", 2),
     "official-readers": ("clients", "official_readers.py", 3),
 }
+# Servers and suites that `toolmark probe` meets; they need no registry.
+PEERS = {
+    "crawler-peers": ("clients", "crawler_peers.py", 8),
+    "crawler-conformance": ("clients", "crawler_conformance.py", 4),
+}
 BROWSER = {"smoke": ("e2e", "smoke.mjs", 5)}
 FUZZ = {
     "fuzz-official": ("clients", "fuzz_official.py", 5),
@@ -47,11 +52,17 @@ def valid_corpus(data, file):
 class Scripts:
     def __init__(self, repo, target, tools, logs, deadline):
         self.repo, self.target, self.tools, self.logs, self.deadline = repo, target, tools, logs, deadline
+        # For scripts that start the program themselves.
+        self.program = ""
 
     def command(self, file):
         if file.suffix == ".mjs":
             return [self.tools.node(), "--import", self.repo / "tests" / "clients" / "resolve.mjs", file]
         return [self.tools.python(), "-B", file]
+
+    def node(self):
+        """Empty where this run has not installed it; a script that needs it has its stage install it."""
+        return str(self.tools.node()) if self.tools.npm_folder.exists() else ""
 
     def play(self, report, name, folder, file, minutes, url, engine, data):
         title = f"{name}[{engine}]"
@@ -59,6 +70,8 @@ class Scripts:
             **os.environ,
             "TOOLMARK_TEST_URL": url, "TOOLMARK_TEST_DATA": str(data), "TOOLMARK_TEST_ENGINE": engine,
             "TOOLMARK_TEST_NPM": str(self.tools.npm_folder), "TOOLMARK_TEST_OUT": str(self.target / "test-out"),
+            "TOOLMARK_TEST_PROGRAM": str(self.program), "TOOLMARK_TEST_PYTHON": str(self.tools.python()),
+            "TOOLMARK_TEST_PYTHON_MODERN": str(self.tools.modern_python()), "TOOLMARK_TEST_NODE": self.node(),
             "TOOLMARK_TEST_CHROMIUM": shutil.which("chromium") or "",
             # A proxy of this machine is for the world outside, never for a server on loopback.
             "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost",

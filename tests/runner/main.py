@@ -29,6 +29,7 @@ STAGES = {
     "docs": (set(), "rustdoc, warnings are errors"),
     "rust": ({"postgres", "s3", "pypi", "sandbox", "feeds", "program"}, "unit, integration and contract tests, on SQLite and PostgreSQL"),
     "clients": ({"postgres", "npm", "pypi", "program"}, "real clients against a running registry, on both engines"),
+    "peers": ({"npm", "pypi", "program"}, "servers of every SDK and the conformance suite, met by `toolmark probe`"),
     "browser": ({"npm", "browser", "program"}, "pages in Chromium, with script and without"),
     "api-fuzz": ({"pypi", "program"}, "schemathesis on the official and on our own OpenAPI"),
     "licences": (set(), "licences, sources and bans of what we build on"),
@@ -51,7 +52,7 @@ def arguments():
 
 
 def scripts_of(stage):
-    return {"clients": clients.CLIENTS, "browser": clients.BROWSER, "api-fuzz": clients.FUZZ}.get(stage, {})
+    return {"clients": clients.CLIENTS, "peers": clients.PEERS, "browser": clients.BROWSER, "api-fuzz": clients.FUZZ}.get(stage, {})
 
 
 def chosen(options):
@@ -150,6 +151,11 @@ class Run:
             self.cargo.tests(self.report, env, self.options.long)
         elif stage == "clients":
             self.play(stage, only, ["sqlite", "postgres"])
+        elif stage == "peers":
+            self.scripts.program = self.cargo.program()
+            for name, (folder, file, minutes) in clients.PEERS.items():
+                if only is None or name in only:
+                    self.scripts.play(self.report, name, folder, file, minutes, "", "probe", self.data)
         elif stage == "browser":
             self.play(stage, only, ["sqlite"])
         elif stage == "api-fuzz":

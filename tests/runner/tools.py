@@ -35,6 +35,8 @@ class Tools:
         self.folder = target / "test-tools"
         self.npm_folder = self.folder / "npm"
         self.venv = self.folder / "python"
+        # The second line of the Python SDK, which cannot live beside the first.
+        self.modern_venv = self.folder / "python-modern"
 
     def debian(self, needs):
         missing = sorted({
@@ -80,15 +82,16 @@ class Tools:
         self.done(self.npm_folder, files)
 
     def pypi(self):
-        files = [self.repo / "tests" / "tools" / "requirements.txt"]
-        if self.fresh(self.venv, files):
-            return
-        say("   installing PyPI packages of tests/tools/requirements.txt")
-        self.empty(self.venv)
-        must([sys.executable, "-m", "venv", self.venv], self.logs / "venv.log", self.deadline.limit(120))
-        must([self.venv / "bin" / "pip", "install", "--no-input", "--disable-pip-version-check", "-r", files[0]],
-             self.logs / "pip.log", self.deadline.limit(PIP_LIMIT))
-        self.done(self.venv, files)
+        for folder, pins in ((self.venv, "requirements.txt"), (self.modern_venv, "requirements-modern.txt")):
+            files = [self.repo / "tests" / "tools" / pins]
+            if self.fresh(folder, files):
+                continue
+            say(f"   installing PyPI packages of tests/tools/{pins}")
+            self.empty(folder)
+            must([sys.executable, "-m", "venv", folder], self.logs / "venv.log", self.deadline.limit(120))
+            must([folder / "bin" / "pip", "install", "--no-input", "--disable-pip-version-check", "-r", files[0]],
+                 self.logs / "pip.log", self.deadline.limit(PIP_LIMIT))
+            self.done(folder, files)
 
     def node(self):
         for folder in sorted(self.npm_folder.glob("node_modules/node-linux-*")):
@@ -98,6 +101,9 @@ class Tools:
 
     def python(self):
         return self.venv / "bin" / "python"
+
+    def modern_python(self):
+        return self.modern_venv / "bin" / "python"
 
     # A folder counts only with the mark of a finished install of exactly these pins; else it is made anew.
     @staticmethod

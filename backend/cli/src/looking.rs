@@ -1,12 +1,14 @@
 //! Looking at a target from here: which part of the crawler it goes to, and with what.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
+use serde_json::json;
 use toolmark_crawler::bare::Bare;
+use toolmark_crawler::sandbox::{self, Cage, Found, Sandbox};
 use toolmark_crawler::{Bounds, Launch, Look, Progress, Remote, observe_process, observe_remote};
 use toolmark_domain::limits::OUTBOUND_CONNECT_SECS;
 use toolmark_domain::reason::Reason;
@@ -15,6 +17,7 @@ use toolmark_outbound::{Client, HeaderMap};
 use url::{Host, Url};
 
 use crate::outcome::Failure;
+use crate::output::shown;
 
 /// Kinds of packages that a target may be written as.
 const PACKAGES: [&str; 4] = ["npm:", "pypi:", "oci:", "mcpb:"];
@@ -42,7 +45,7 @@ impl Target {
             return Ok(Self::Package(text.to_owned()));
         }
         let unknown = || {
-            let error = anyhow!("`{}` is no target", crate::output::shown(text));
+            let error = anyhow!("`{}` is no target", shown(text));
             Failure::unreadable(error)
                 .hint("write `npm:NAME@VERSION`, `pypi:NAME@VERSION`, an https URL, or `-- COMMAND`")
         };
@@ -119,6 +122,49 @@ impl Looking<'_> {
     }
 }
 
+impl Looking<'_> {
+    /// A command in a cage that shows it what it needs; never without one, tests of ours apart.
+    async fn command(
+        &self,
+        look: &Look<'_>,
+        found: Found,
+        args: &[OsString],
+        env: &[(OsString, OsString)],
+    ) -> Snapshot {
+        let mut launch = Launch {
+            program: found.program.into(),
+            args: args.to_vec(),
+            env: Vec::new(),
+            cwd: found.cwd,
+        };
+        if self.bare {
+            launch.env = env.to_vec();
+            return observe_process(look, &Bare, &launch).await.snapshot;
+        }
+        let sandbox = match Sandbox::find().await {
+            Ok(sandbox) => sandbox,
+            Err(none) => {
+                let reason = Some(Reason::NoSandbox.as_str());
+                let mut snapshot = Snapshot::failed(look.target, Outcome::NotObserved, reason);
+                snapshot.look = json!({"words": format!("{none}; {}", none.hint)});
+                return snapshot;
+            }
+        };
+        let system = Path::new(sandbox::PATH);
+        let places = found
+            .path
+            .iter()
+            .map(PathBuf::as_path)
+            .chain(std::iter::once(system));
+        // Joined by hand: the last one is several already.
+        let places: Vec<&OsStr> = places.map(Path::as_os_str).collect();
+        launch.env.push(("PATH".into(), places.join(OsStr::new(":"))));
+        launch.env.extend(env.iter().cloned());
+        let cage = Cage::new(sandbox).with(found.mounts);
+        observe_process(look, &cage, &launch).await.snapshot
+    }
+}
+
 /// `localhost` by its number: only an address that is named by number may be trusted.
 fn by_number(url: &Url) -> Url {
     let mut url = url.clone();
@@ -141,24 +187,6 @@ fn client(local: Option<&Url>) -> Result<Client, Failure> {
         });
     }
     Client::new(settings).map_err(Failure::unknown)
-}
-
-/// A program as the shell would find it: by its path, or in `PATH`.
-pub(crate) fn program(name: &OsString) -> Result<OsString, Failure> {
-    let found = if Path::new(name).components().count() > 1 {
-        Some(Path::new(name).to_path_buf())
-    } else {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
-        places.find(|place| place.is_file())
-    };
-    match found {
-        Some(place) if place.is_file() => Ok(place.into()),
-        _ => {
-            let shown = crate::output::shown(&name.to_string_lossy());
-            Err(Failure::unreadable(anyhow!("there is no program `{shown}`")))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use toolmark_domain::reason::Reason;
 use toolmark_domain::snapshot::{Outcome as Ended, Snapshot};
 
 use crate::Global;
-use crate::looking::{Looking, Target, program};
+use crate::looking::{Looking, Target};
 use crate::outcome::{Failure, Outcome};
 use crate::output::{Format, plain, print, print_json, shown, table};
 
@@ -25,7 +25,8 @@ Examples:
   toolmark probe --allow-local http://127.0.0.1:3000/mcp --format json > snapshot.json
   toolmark probe --env API_KEY=placeholder -- node server.js
 
-The server is asked for its lists twice, by clients of different names; none of its tools is called.
+The server is asked for its lists twice, by clients of different names; none of its tools is called. A command runs in
+a sandbox without network, which shows it its own files, the working directory and the paths it is given, read-only.
 Exit status: 0 observed; 3 could not tell (timed out, unreachable, not looked at); 2 bad usage; else 1")]
 pub(crate) struct ProbeArgs {
     /// `npm:NAME@V`, `pypi:NAME@V`, `oci:REF`, `mcpb:FILE`, or an https URL
@@ -84,7 +85,7 @@ fn target(args: &ProbeArgs) -> Result<Target, Failure> {
         ))),
     };
     Ok(Target::Command {
-        program: program(name)?,
+        program: name.clone(),
         args: rest.to_vec(),
         env: args.env.iter().map(variable).collect::<Result<_, _>>()?,
     })
