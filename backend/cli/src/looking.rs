@@ -103,17 +103,11 @@ impl Looking<'_> {
                     .await
                     .snapshot
             }
-            Target::Command { program, args, env } if self.bare => {
-                let launch = Launch {
-                    program: program.clone(),
-                    args: args.clone(),
-                    env: env.clone(),
-                    cwd: std::env::current_dir().ok(),
-                };
-                observe_process(&look, &Bare, &launch).await.snapshot
-            }
-            Target::Command { .. } => {
-                Snapshot::failed(text, Outcome::NotObserved, Some(Reason::NoSandbox.as_str()))
+            Target::Command { program, args, env } => {
+                let cwd = std::env::current_dir().context("there is no working directory")?;
+                let home = std::env::var_os("HOME").map(PathBuf::from);
+                let found = Found::read(program, args, &cwd, home.as_deref()).map_err(Failure::unreadable)?;
+                self.command(&look, found, args, env).await
             }
             Target::Package(_) => {
                 Snapshot::failed(text, Outcome::NotObserved, Some(Reason::NoRunner.as_str()))
