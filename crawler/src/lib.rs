@@ -12,6 +12,7 @@ mod classify;
 mod condition;
 mod header_annotations;
 mod http;
+pub mod install;
 mod launch;
 mod lists;
 mod mask;

@@ -261,3 +261,17 @@ pub const DELIVERY_LOG_SECS: i64 = 30 * 24 * 3600;
 pub const CHECKED_PINS: usize = 200;
 /// Largest lock file and settings file of a client that is read, in bytes.
 pub const LOCK_BYTES: usize = 8 * 1024 * 1024;
+/// Longest time to install one package, in seconds.
+pub const INSTALL_SECS: u64 = 180;
+/// Most bytes an install may fetch, and most it may leave, in bytes (1 GiB).
+pub const INSTALL_BYTES: u64 = 1024 * 1024 * 1024;
+/// Most files an install may leave, and most files of packages its registry may name while it resolves.
+pub const INSTALL_FILES: usize = 500_000;
+/// Most memory of an install, in bytes (2 GiB).
+pub const INSTALL_MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// Most processes and threads of an install.
+pub const INSTALL_TASKS: u64 = 512;
+/// Most bytes an archive may unpack to, in bytes (2 GiB).
+pub const ARCHIVE_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// Most entries of an archive.
+pub const ARCHIVE_ENTRIES: usize = 100_000;
