@@ -159,7 +159,7 @@ pub(super) fn install(
             "the bundle's manifest names no command",
         )
     })?;
-    let (program, mounts, search) = command.program()?;
+    let (program, mounts, search) = command.found()?;
     let mounts = mounts.into_iter().chain([Mount {
         source: app,
         target: APP.into(),
@@ -195,7 +195,7 @@ fn hash(path: &Path) -> io::Result<(String, u64)> {
 
 /// How a bundle's manifest says it is run.
 struct Command {
-    command: String,
+    program: String,
     args: Vec<String>,
     env: Vec<(String, String)>,
 }
@@ -212,15 +212,15 @@ impl Command {
         let env = config.get("env").and_then(Value::as_object).into_iter().flatten();
         let env = env.filter_map(|(name, value)| Some((name.clone(), filled(value.as_str()?, manifest))));
         Some(Self {
-            command: filled(config.get("command")?.as_str()?, manifest),
+            program: filled(config.get("command")?.as_str()?, manifest),
             args: strings(config.get("args")),
             env: env.collect(),
         })
     }
 
     /// The program, what it needs of this machine, and where it looks for others.
-    fn program(&self) -> Result<(OsString, Vec<Mount>, Vec<PathBuf>), NotInstalled> {
-        if self.command.starts_with(APP) {
+    fn found(&self) -> Result<(OsString, Vec<Mount>, Vec<PathBuf>), NotInstalled> {
+        if self.program.starts_with(APP) {
             // A script of the bundle's own may want what is usual.
             let usual = ["node", "python3"]
                 .into_iter()
@@ -230,12 +230,12 @@ impl Command {
                 mounts.extend(one.mounts);
                 search.extend(one.path);
             }
-            return Ok((self.command.clone().into(), mounts, search));
+            return Ok((self.program.clone().into(), mounts, search));
         }
-        let name = if self.command == "python" {
+        let name = if self.program == "python" {
             "python3"
         } else {
-            &self.command
+            &self.program
         };
         let found = found(name)?;
         Ok((found.program.into(), found.mounts, found.path))
@@ -292,5 +292,161 @@ fn inert(name: &str, manifest: &Value) -> String {
         Some("number") => "1".to_owned(),
         Some("boolean") => "false".to_owned(),
         _ => INERT.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use zip::write::SimpleFileOptions;
+    use zip::{CompressionMethod, ZipWriter};
+
+    use super::*;
+
+    /// An archive with these files; a name that ends in `@` is a link to its content.
+    fn archive(files: &[(&str, &[u8])]) -> File {
+        let mut writer = ZipWriter::new(tempfile::tempfile().unwrap());
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        for (name, content) in files {
+            if let Some(name) = name.strip_suffix('@') {
+                let to = String::from_utf8(content.to_vec()).unwrap();
+                writer.add_symlink(name, to, options).unwrap();
+            } else {
+                writer.start_file(*name, options).unwrap();
+                writer.write_all(content).unwrap();
+            }
+        }
+        writer.finish().unwrap()
+    }
+
+    /// Replaces bytes of an archive, all of the same length.
+    fn patched(mut file: File, change: impl Fn(&mut Vec<u8>)) -> File {
+        use std::io::Seek as _;
+        let mut bytes = Vec::new();
+        file.rewind().unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        change(&mut bytes);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&bytes).unwrap();
+        file
+    }
+
+    fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
+        let places: Vec<usize> = (0..bytes.len() - from.len())
+            .filter(|at| bytes[*at..].starts_with(from))
+            .collect();
+        assert!(!places.is_empty());
+        for at in places {
+            bytes[at..at + to.len()].copy_from_slice(to);
+        }
+    }
+
+    fn refusal(file: File) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("inside");
+        fs::create_dir(&inside).unwrap();
+        let refused = unpack_within(file, &inside, 1 << 20, 100)
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "it wrote outside"
+        );
+        refused
+    }
+
+    #[test]
+    fn what_leads_out_is_refused() {
+        for name in [
+            "../out",
+            "a/../../out",
+            "/etc/out",
+            "a\\..\\..\\out",
+            "c:out",
+            "./../out",
+            "a/\u{0}b",
+        ] {
+            let refused = refusal(archive(&[("fine", b"x"), (name, b"x")]));
+            assert_eq!(
+                refused, "its entry 1 has a name that leads out of its folder",
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn links_and_devices_are_refused() {
+        for to in ["/etc/shadow", "../../out", "fine"] {
+            let refused = refusal(archive(&[
+                ("fine", b"x"),
+                ("link@", to.as_bytes()),
+                ("link/under", b"x"),
+            ]));
+            assert_eq!(refused, "its entry 1 is a link or a device");
+        }
+        for kind in [0o020_000_u32, 0o060_000, 0o010_000, 0o140_000] {
+            let device = patched(archive(&[("device", b"x")]), |bytes| {
+                let file = (REGULAR | 0o644) << 16;
+                replace(bytes, &file.to_le_bytes(), &((kind | 0o644) << 16).to_le_bytes());
+            });
+            assert_eq!(refusal(device), "its entry 0 is a link or a device", "{kind:o}");
+        }
+    }
+
+    #[test]
+    fn bombs_are_refused_whatever_they_say_of_themselves() {
+        let zeros = vec![0; 4 << 20];
+        assert!(refusal(archive(&[("bomb", &zeros)])).starts_with("it unpacks to more"));
+        let lying = patched(archive(&[("bomb", &zeros)]), |bytes| {
+            replace(bytes, &(4_u32 << 20).to_le_bytes(), &10_u32.to_le_bytes());
+        });
+        let refused = refusal(lying);
+        assert!(
+            refused.contains("unpacks to more") || refused.contains("packed in a way"),
+            "{refused}"
+        );
+        let names: Vec<String> = (0..101).map(|n| format!("f{n}")).collect();
+        let many: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b""[..])).collect();
+        assert!(refusal(archive(&many)).starts_with("it has more than"));
+        let twice = archive(&[("a/b", b"1"), ("a//b", b"2")]);
+        assert_eq!(refusal(twice), "two of its entries have the same name");
+        assert_eq!(refusal(patched(archive(&[]), Vec::clear)), "not an archive");
+    }
+
+    #[test]
+    fn an_honest_archive_is_unpacked() {
+        let folder = tempfile::tempdir().unwrap();
+        let written = unpack(
+            archive(&[("manifest.json", b"{}"), ("server/index.js", b"1")]),
+            folder.path(),
+        )
+        .unwrap();
+        assert_eq!(written, 3);
+        assert_eq!(fs::read(folder.path().join("server/index.js")).unwrap(), b"1");
+    }
+
+    #[test]
+    fn a_manifest_says_how_it_is_run() {
+        let manifest = json!({
+            "server": {"mcp_config": {"command": "node", "args": ["${__dirname}/server/index.js", "${user_config.dir}"],
+                "env": {"KEY": "${user_config.key}", "N": "${user_config.n}", "D": "${user_config.d}", "X": "${"}}},
+            "user_config": {"dir": {"type": "directory"}, "key": {"type": "string"}, "n": {"type": "number"},
+                "d": {"type": "string", "default": "given"}},
+        });
+        let command = Command::read(&manifest).unwrap();
+        assert_eq!(command.program, "node");
+        assert_eq!(command.args, ["/app/server/index.js", "/home/probe"]);
+        let env: Vec<(&str, &str)> = command
+            .env
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        assert_eq!(
+            env,
+            [("KEY", "placeholder"), ("N", "1"), ("D", "given"), ("X", "${")]
+        );
+        assert!(Command::read(&json!({"server": {}})).is_none());
     }
 }

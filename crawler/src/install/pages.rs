@@ -24,7 +24,7 @@ pub(super) fn packument(body: &[u8], state: &State) -> Option<Vec<u8>> {
         let Some(url) = url else { continue };
         let mut file = File::at(Kind::Npm, last_segment(&url), url);
         file.said = integrity(dist.get("integrity").and_then(Value::as_str).unwrap_or_default());
-        if let Some(offered) = state.offer(file) {
+        if let Some(offered) = state.offer(&file) {
             dist.insert("tarball".to_owned(), offered.into());
         }
     }
@@ -75,7 +75,7 @@ pub(super) fn simple_json(body: &[u8], at: &Url, state: &State) -> Option<Vec<u8
             .get("hashes")
             .and_then(|hashes| hashes.get("sha256")?.as_str());
         file.said.sha256 = digest.and_then(sha256);
-        if let Some(offered) = state.offer(file) {
+        if let Some(offered) = state.offer(&file) {
             entry["url"] = offered.into();
         }
     }
@@ -105,7 +105,7 @@ fn offered(link: &str, at: &Url, state: &State) -> Option<String> {
     url.set_fragment(None);
     let mut file = File::at(Kind::Pypi, last_segment(&url), url);
     file.said.sha256 = fragment.strip_prefix("sha256=").and_then(sha256);
-    let inside = state.offer(file)?;
+    let inside = state.offer(&file)?;
     Some(if fragment.is_empty() {
         inside
     } else {

@@ -68,7 +68,7 @@ struct Offered {
 
 impl State {
     /// Where a file the registry named is to be had inside; none once too many were named.
-    pub(super) fn offer(&self, file: File) -> Option<String> {
+    pub(super) fn offer(&self, file: &File) -> Option<String> {
         let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
         let known = offered.numbers.get(file.url.as_str()).copied();
         let number = match known {
