@@ -145,7 +145,8 @@ class Run:
         elif stage == "runner":
             selftest.check(self.report)
         elif stage == "rust":
-            env = {**self.env, "TOOLMARK_TEST_PROGRAM": str(self.cargo.program())}
+            # Real servers come from the package registries, as the tools of this run do.
+            env = {**self.env, "TOOLMARK_TEST_PROGRAM": str(self.cargo.program()), "TOOLMARK_TEST_REGISTRIES": "1"}
             if self.options.long:
                 env["TOOLMARK_TEST_LONG"] = "1"
             self.cargo.tests(self.report, env, self.options.long)

@@ -142,7 +142,7 @@ async fn look(installer: &Installer, target: &str, args: &[&str], record: bool) 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn real_servers_declare_what_was_written_down() {
     if std::env::var_os("TOOLMARK_TEST_REGISTRIES").is_none() {
-        println!("skip: TOOLMARK_TEST_REGISTRIES is not set");
+        println!("skipped: real_servers_declare_what_was_written_down: TOOLMARK_TEST_REGISTRIES is not set");
         return;
     }
     let record = std::env::var_os("TOOLMARK_TEST_RECORD").is_some();
