@@ -21,10 +21,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolmark_domain::reason::Reason;
 use toolmark_domain::snapshot::Outcome;
-use toolmark_packages::{Coordinate, File, Kind, PackageError, Packages};
+use toolmark_packages::{File, Kind, PackageError};
 
 pub use bundle::unpack;
 pub use lock::{Lock, Locked};
+pub use toolmark_packages::{Coordinate, Packages};
 
 use crate::launch::Launch;
 use crate::placeholder::Settings;
@@ -142,7 +143,7 @@ impl Installer {
         progress.at(Stage::Fetch);
         let artifact = self.artifact(file).await?;
         progress.at(Stage::Install);
-        let work = Work::new(self, *kind).map_err(|error| NotInstalled::here(&error))?;
+        let work = Work::new(self, *kind, lock).map_err(|error| NotInstalled::here(&error))?;
         let done = match kind {
             Kind::Npm => npm::install(&work, name, version, settings, lock).await,
             Kind::Pypi => pypi::install(&work, name, version, settings, lock).await,
@@ -206,7 +207,7 @@ struct Done {
 }
 
 impl Work {
-    fn new(installer: &Installer, kind: Kind) -> io::Result<Self> {
+    fn new(installer: &Installer, kind: Kind, lock: Option<&Lock>) -> io::Result<Self> {
         let mut work = Self::without_network(installer)?;
         let packages = installer.packages.clone();
         work.proxy = Some(proxy::Proxy::start(
@@ -214,6 +215,7 @@ impl Work {
             kind,
             &installer.cache,
             work.folder.path(),
+            lock,
         )?);
         Ok(work)
     }

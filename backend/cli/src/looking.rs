@@ -5,10 +5,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
-use serde_json::json;
+use anyhow::anyhow;
+use serde_json::{Value, json};
 use toolmark_crawler::bare::Bare;
-use toolmark_crawler::sandbox::{self, Cage, Found, Sandbox};
+use toolmark_crawler::install::{Coordinate, Installed, Installer, NotInstalled};
+use toolmark_crawler::placeholder::Settings as Given;
+use toolmark_crawler::sandbox::{self, Cage, Found, NoSandbox, Sandbox};
 use toolmark_crawler::{Bounds, Launch, Look, Progress, Remote, observe_process, observe_remote};
 use toolmark_domain::limits::OUTBOUND_CONNECT_SECS;
 use toolmark_domain::reason::Reason;
@@ -16,8 +18,10 @@ use toolmark_domain::snapshot::{Outcome, Snapshot};
 use toolmark_outbound::{Client, HeaderMap};
 use url::{Host, Url};
 
+use crate::opening;
 use crate::outcome::Failure;
 use crate::output::shown;
+use crate::settings::Settings;
 
 /// Kinds of packages that a target may be written as.
 const PACKAGES: [&str; 4] = ["npm:", "pypi:", "oci:", "mcpb:"];
@@ -25,8 +29,11 @@ const PACKAGES: [&str; 4] = ["npm:", "pypi:", "oci:", "mcpb:"];
 /// What is to be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// As written: `npm:NAME@V`, …
-    Package(String),
+    /// As written: `npm:NAME@V`, …, with what the server is given.
+    Package {
+        text: String,
+        given: Given,
+    },
     Remote(Url),
     Command {
         program: OsString,
@@ -42,7 +49,10 @@ impl Target {
             .iter()
             .any(|head| text.len() > head.len() && text.starts_with(head))
         {
-            return Ok(Self::Package(text.to_owned()));
+            return Ok(Self::Package {
+                text: text.to_owned(),
+                given: Given::default(),
+            });
         }
         let unknown = || {
             let error = anyhow!("`{}` is no target", shown(text));
@@ -63,7 +73,7 @@ impl Target {
     /// As it stands in the snapshot.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Package(text) => text.clone(),
+            Self::Package { text, .. } => text.clone(),
             Self::Remote(url) => url.to_string(),
             Self::Command { program, args, .. } => {
                 let words = std::iter::once(program).chain(args);
@@ -76,6 +86,7 @@ impl Target {
 
 /// How to look.
 pub(crate) struct Looking<'a> {
+    pub(crate) settings: &'a Settings,
     /// This machine and its network may be reached.
     pub(crate) local: bool,
     /// Commands run as they are. For tests of ours; nothing offers it.
@@ -109,9 +120,7 @@ impl Looking<'_> {
                 let found = Found::read(program, args, &cwd, home.as_deref()).map_err(Failure::unreadable)?;
                 self.command(&look, found, args, env).await
             }
-            Target::Package(_) => {
-                Snapshot::failed(text, Outcome::NotObserved, Some(Reason::NoRunner.as_str()))
-            }
+            Target::Package { text, given } => self.package(&look, text, given).await?,
         })
     }
 }
@@ -137,12 +146,7 @@ impl Looking<'_> {
         }
         let sandbox = match Sandbox::find().await {
             Ok(sandbox) => sandbox,
-            Err(none) => {
-                let reason = Some(Reason::NoSandbox.as_str());
-                let mut snapshot = Snapshot::failed(look.target, Outcome::NotObserved, reason);
-                snapshot.look = json!({"words": format!("{none}; {}", none.hint)});
-                return snapshot;
-            }
+            Err(none) => return unseen(look, &none),
         };
         let system = Path::new(sandbox::PATH);
         let places = found
@@ -157,6 +161,63 @@ impl Looking<'_> {
         let cage = Cage::new(sandbox).with(found.mounts);
         observe_process(look, &cage, &launch).await.snapshot
     }
+}
+
+impl Looking<'_> {
+    /// A package: installed in a cage, then looked at in others.
+    async fn package(&self, look: &Look<'_>, text: &str, given: &Given) -> Result<Snapshot, Failure> {
+        let bundle = text
+            .strip_prefix("mcpb:")
+            .map(Path::new)
+            .filter(|path| path.is_file());
+        let coordinate = match bundle {
+            Some(_) => None,
+            None => Some(text.parse::<Coordinate>().map_err(Failure::unreadable)?),
+        };
+        let sandbox = match Sandbox::find().await {
+            Ok(sandbox) => sandbox,
+            Err(none) => return Ok(unseen(look, &none)),
+        };
+        let packages = opening::packages(self.settings)?;
+        let cache = Path::new(&self.settings.store.data_dir).join("packages");
+        let installer = Installer::new(sandbox, packages, cache);
+        let installed = match (bundle, &coordinate) {
+            (Some(path), _) => installer.bundle(path, given),
+            (None, Some(coordinate)) => installer.install(coordinate, given, None, self.progress).await,
+            (None, None) => unreachable!("what is no bundle has a coordinate"),
+        };
+        Ok(match installed {
+            Ok(installed) => self.installed(look, &installed).await,
+            Err(failure) => not_installed(look, failure),
+        })
+    }
+
+    async fn installed(&self, look: &Look<'_>, installed: &Installed) -> Snapshot {
+        let mut snapshot = observe_process(look, &installed.cage, &installed.launch)
+            .await
+            .snapshot;
+        if let (Some(look), Some(record)) = (snapshot.look.as_object_mut(), installed.record.as_object()) {
+            look.extend(record.clone());
+        }
+        snapshot
+    }
+}
+
+fn not_installed(look: &Look<'_>, failure: NotInstalled) -> Snapshot {
+    let mut snapshot = Snapshot::failed(look.target, failure.outcome, Some(failure.reason.as_str()));
+    snapshot.look = json!({"words": failure.words});
+    if let (Some(look), Value::Object(record)) = (snapshot.look.as_object_mut(), failure.record) {
+        look.extend(record);
+    }
+    snapshot
+}
+
+/// Nothing is run without a sandbox.
+fn unseen(look: &Look<'_>, none: &NoSandbox) -> Snapshot {
+    let reason = Some(Reason::NoSandbox.as_str());
+    let mut snapshot = Snapshot::failed(look.target, Outcome::NotObserved, reason);
+    snapshot.look = json!({"words": format!("{none}; {}", none.hint)});
+    snapshot
 }
 
 /// `localhost` by its number: only an address that is named by number may be trusted.
@@ -196,7 +257,11 @@ mod tests {
             "oci:host.example/x:1",
             "mcpb:./a.mcpb",
         ] {
-            assert_eq!(read(text), Ok(Target::Package(text.to_owned())));
+            let package = Target::Package {
+                text: text.to_owned(),
+                given: Given::default(),
+            };
+            assert_eq!(read(text), Ok(package));
         }
         let remote = read("https://a.example/mcp").unwrap();
         assert_eq!(remote.text(), "https://a.example/mcp");

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolmark_domain::digest::Digest;
 
+use super::pages::integrity;
+use super::proxy::locked_at;
+
 /// One resolved package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Locked {
@@ -38,6 +41,15 @@ impl Lock {
         Digest::of(Value::from(list).to_string().as_bytes())
     }
 
+    /// SHA-256 digests of its files, in hexadecimal.
+    pub(super) fn digests(&self) -> BTreeSet<String> {
+        let each = self
+            .packages
+            .iter()
+            .filter_map(|one| one.integrity.as_deref()?.strip_prefix("sha256:"));
+        each.map(str::to_owned).collect()
+    }
+
     /// Reads a lock file of npm; addresses are left out of the text, npm asks the registry again.
     pub(super) fn npm(text: &[u8]) -> Option<Self> {
         let mut document: Value = serde_json::from_slice(text).ok()?;
@@ -62,6 +74,24 @@ impl Lock {
             packages,
             text: document.to_string(),
         })
+    }
+
+    /// The lock file of npm with places for the files whose digests are known; npm asks for the others itself.
+    pub(super) fn npm_text(&self) -> String {
+        let Ok(mut document) = serde_json::from_str::<Value>(&self.text) else {
+            return self.text.clone();
+        };
+        let packages = document.get_mut("packages").and_then(Value::as_object_mut);
+        for (path, entry) in packages.into_iter().flatten() {
+            let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
+            let folder = path.rsplit_once("node_modules/").map(|(_, name)| name);
+            let name = entry.get("name").and_then(Value::as_str).or(folder);
+            let digest = integrity(text("integrity")).sha512;
+            if let (Some(name), Some(digest)) = (name, digest) {
+                entry["resolved"] = locked_at(name, text("version"), &digest).into();
+            }
+        }
+        document.to_string()
     }
 
     /// Reads pip's report of an install.
@@ -104,6 +134,10 @@ mod tests {
         let names: Vec<&str> = lock.packages.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["@b/c", "a"]);
         assert!(!lock.text.contains("127.0.0.1") && lock.text.contains("sha512-AA=="));
+        assert!(
+            !lock.npm_text().contains("resolved"),
+            "a digest of two bytes is none"
+        );
         // Its own text gives the same lock again.
         assert_eq!(Lock::npm(lock.text.as_bytes()).unwrap().digest(), lock.digest());
     }

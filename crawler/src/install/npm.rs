@@ -34,7 +34,7 @@ pub(super) async fn install(
         json!({"name": "probe", "version": "0.0.0", "private": true, "dependencies": {name: version}});
     fs::write(app.join("package.json"), project.to_string()).map_err(here)?;
     if let Some(lock) = lock {
-        fs::write(app.join("package-lock.json"), &lock.text).map_err(here)?;
+        fs::write(app.join("package-lock.json"), lock.npm_text()).map_err(here)?;
     }
     let command = Launch {
         program: npm.program.clone().into(),

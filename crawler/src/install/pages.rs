@@ -37,7 +37,7 @@ fn last_segment(url: &Url) -> String {
 }
 
 /// The strongest digests of a Subresource Integrity text.
-fn integrity(text: &str) -> Said {
+pub(super) fn integrity(text: &str) -> Said {
     let mut said = Said::default();
     for part in text.split_whitespace() {
         let part = part.split('?').next().unwrap_or_default();
@@ -65,7 +65,13 @@ fn sha256(hex_digits: &str) -> Option<[u8; 32]> {
 /// A project's files in the structured form.
 pub(super) fn simple_json(body: &[u8], at: &Url, state: &State) -> Option<Vec<u8>> {
     let mut document: Value = serde_json::from_slice(body).ok()?;
-    for entry in document.get_mut("files")?.as_array_mut()? {
+    let files = document.get_mut("files")?.as_array_mut()?;
+    if !state.locked.is_empty() {
+        // A client looks at every file of a project, which takes it long where there are thousands.
+        let digest = |entry: &Value| entry.get("hashes")?.get("sha256")?.as_str().map(str::to_owned);
+        files.retain(|entry| digest(entry).is_some_and(|digest| state.locked.contains(&digest)));
+    }
+    for entry in files {
         let text = |key: &str| entry.get(key).and_then(Value::as_str);
         let Some(url) = text("url").and_then(|url| at.join(url).ok()) else {
             continue;

@@ -2,7 +2,7 @@
 //! where that is and holds what it takes to ask it. Names and files outside of what the registry itself said are not
 //! to be had. Each file is checked against its digest, kept by that digest, and named in the record.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::fs;
 use std::io;
@@ -26,6 +26,7 @@ use tokio_util::io::ReaderStream;
 use toolmark_domain::limits::{INSTALL_BYTES, INSTALL_FILES, METADATA_BYTES};
 use toolmark_packages::{File, Kind, PackageError, Packages};
 
+use super::lock::Lock;
 use super::pages;
 use crate::sandbox::cage::RELAY;
 
@@ -51,6 +52,8 @@ pub(super) struct State {
     packages: Packages,
     kind: Kind,
     cache: PathBuf,
+    /// Digests of the only files that are of use, where a lock says so.
+    pub(super) locked: BTreeSet<String>,
     offered: Mutex<Offered>,
     taken: Mutex<Vec<Value>>,
     bytes: AtomicU64,
@@ -97,7 +100,13 @@ pub(super) fn base() -> String {
 
 impl Proxy {
     /// Listens on a socket in `folder`, which nobody else may enter.
-    pub(super) fn start(packages: Packages, kind: Kind, cache: &Path, folder: &Path) -> io::Result<Self> {
+    pub(super) fn start(
+        packages: Packages,
+        kind: Kind,
+        cache: &Path,
+        folder: &Path,
+        lock: Option<&Lock>,
+    ) -> io::Result<Self> {
         let gate = folder.join("gate");
         fs::create_dir(&gate)?;
         // The cage reaches it by a handle, as another user.
@@ -110,6 +119,7 @@ impl Proxy {
             packages,
             kind,
             cache: cache.to_owned(),
+            locked: lock.map(Lock::digests).unwrap_or_default(),
             offered: Mutex::default(),
             taken: Mutex::default(),
             bytes: AtomicU64::new(0),
@@ -186,6 +196,10 @@ async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Respons
         _ if !is_read => Err(Refused::NotThere),
         ["npm", name] => packument(&state, name).await,
         ["npm", scope, name] if scope.starts_with('@') => packument(&state, &format!("{scope}/{name}")).await,
+        ["locked", digest, name, "-", file] => locked(&state, digest, name, file).await,
+        ["locked", digest, scope, name, "-", file] if scope.starts_with('@') => {
+            locked(&state, digest, &format!("{scope}/{name}"), file).await
+        }
         ["pypi", name, ""] => simple(&state, name).await,
         ["file", number, name] => match number.parse() {
             Ok(number) => file(&state, number, name).await,
@@ -243,6 +257,44 @@ fn typed(kind: &str, bytes: Vec<u8>) -> Response<Body> {
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
     }
     response
+}
+
+/// Where a locked file of npm is to be had: its digest says which one it is, so that nothing need be asked when it is
+/// here already.
+pub(super) fn locked_at(name: &str, version: &str, sha512: &[u8; 64]) -> String {
+    let own = name.rsplit('/').next().unwrap_or(name);
+    format!(
+        "{}locked/{}/{name}/-/{own}-{version}.tgz",
+        base(),
+        hex::encode(sha512)
+    )
+}
+
+/// A file of npm by its digest, from the registry's usual place for it.
+async fn locked(state: &State, digest: &str, name: &str, file: &str) -> Result<Response<Body>, Refused> {
+    let fits = |text: &str| {
+        text.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "@/._-~+".contains(c))
+    };
+    let mut sha512 = [0; 64];
+    let known = hex::decode_to_slice(digest, &mut sha512).is_ok();
+    if state.kind != Kind::Npm
+        || !known
+        || !fits(name)
+        || !fits(file)
+        || format!("{name}/{file}").contains("..")
+    {
+        return Err(Refused::NotThere);
+    }
+    let mut url = state.packages.source(Kind::Npm).await?.base_of(name).clone();
+    let parts = name.split('/').chain(["-", file]);
+    url.path_segments_mut()
+        .map_err(|()| Refused::NotThere)?
+        .pop_if_empty()
+        .extend(parts);
+    let mut wanted = File::at(Kind::Npm, file, url);
+    wanted.said.sha512 = Some(sha512);
+    send(state, &wanted).await
 }
 
 /// What npm asks about a package.
@@ -327,7 +379,11 @@ async fn file(state: &State, number: usize, name: &str) -> Result<Response<Body>
             status => Err(state.not_ok(status)),
         };
     }
-    let (path, cached) = state.have(&file).await?;
+    send(state, &file).await
+}
+
+async fn send(state: &State, file: &File) -> Result<Response<Body>, Refused> {
+    let (path, cached) = state.have(file).await?;
     let disk = tokio::fs::File::open(&path)
         .await
         .map_err(|_| Refused::NotThere)?;

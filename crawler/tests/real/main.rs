@@ -20,14 +20,11 @@ use toolmark_packages::{Config, Coordinate, Packages};
 
 /// One server, and the arguments it wants.
 const SERVERS: &[(&str, &[&str])] = &[
-    ("npm:@modelcontextprotocol/server-everything@2025.8.18", &[]),
     ("npm:@modelcontextprotocol/server-everything@2026.1.26", &[]),
     ("npm:@modelcontextprotocol/server-everything@2026.8.31", &[]),
     ("npm:@modelcontextprotocol/server-filesystem@2025.8.21", &["/tmp"]),
-    ("npm:@modelcontextprotocol/server-filesystem@2026.1.14", &["/tmp"]),
     ("npm:@modelcontextprotocol/server-filesystem@2026.8.31", &["/tmp"]),
     ("npm:@modelcontextprotocol/server-memory@2025.8.4", &[]),
-    ("npm:@modelcontextprotocol/server-memory@2026.1.26", &[]),
     ("npm:@modelcontextprotocol/server-memory@2026.8.31", &[]),
     (
         "npm:@modelcontextprotocol/server-sequential-thinking@2025.7.1",
@@ -41,9 +38,7 @@ const SERVERS: &[(&str, &[&str])] = &[
     ("npm:@modelcontextprotocol/server-slack@2025.4.25", &[]),
     ("pypi:mcp-server-time@2025.8.4", &["--local-timezone=Etc/UTC"]),
     ("pypi:mcp-server-time@2026.10.19", &["--local-timezone=Etc/UTC"]),
-    ("pypi:mcp-server-fetch@2025.4.7", &[]),
     ("pypi:mcp-server-fetch@2026.10.24", &[]),
-    ("pypi:mcp-server-git@2025.7.1", &[]),
     ("pypi:mcp-server-git@2026.10.19", &[]),
 ];
 

@@ -24,9 +24,11 @@ Examples:
   toolmark probe https://mcp.example.com/mcp
   toolmark probe --allow-local http://127.0.0.1:3000/mcp --format json > snapshot.json
   toolmark probe --env API_KEY=placeholder -- node server.js
+  toolmark probe npm:@modelcontextprotocol/server-filesystem@2026.8.31 --arg /tmp
 
 The server is asked for its lists twice, by clients of different names; none of its tools is called. A command runs in
 a sandbox without network, which shows it its own files, the working directory and the paths it is given, read-only.
+A package is installed in a sandbox that reaches its package registry only, then runs in one without network.
 Exit status: 0 observed; 3 could not tell (timed out, unreachable, not looked at); 2 bad usage; else 1")]
 pub(crate) struct ProbeArgs {
     /// `npm:NAME@V`, `pypi:NAME@V`, `oci:REF`, `mcpb:FILE`, or an https URL
@@ -39,9 +41,17 @@ pub(crate) struct ProbeArgs {
     /// A command that starts a server on its standard input and output
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// A variable for the command, which gets no others
-    #[arg(long, value_name = "NAME=VALUE", requires = "command")]
+    /// A variable for the server, which gets none of yours
+    #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
+    /// An argument for the server of a package
+    #[arg(
+        long = "arg",
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        conflicts_with = "command"
+    )]
+    package_args: Vec<String>,
     /// Reach addresses of this machine and its network, also by plain http
     #[arg(long)]
     allow_local: bool,
@@ -60,6 +70,7 @@ pub(crate) fn run(global: &Global, args: &ProbeArgs) -> Result<Outcome, Failure>
     let bar = bar();
     let tell = |stage: Stage| bar.set_message(stage.as_str());
     let looking = Looking {
+        settings: &loaded.settings,
         local: loaded.settings.policy.allow_local_remotes,
         bare: args.without_sandbox,
         progress: Progress::to(&tell),
@@ -75,20 +86,33 @@ pub(crate) fn run(global: &Global, args: &ProbeArgs) -> Result<Outcome, Failure>
 
 fn target(args: &ProbeArgs) -> Result<Target, Failure> {
     let Some((name, rest)) = args.command.split_first() else {
-        return Target::parse(args.target.as_deref().unwrap_or_default());
+        let mut target = Target::parse(args.target.as_deref().unwrap_or_default())?;
+        if let Target::Package { given, .. } = &mut target {
+            let pairs = args.env.iter().map(variable::<String>);
+            given.env = pairs.collect::<Result<_, _>>()?;
+            given.package_args.clone_from(&args.package_args);
+        }
+        return Ok(target);
     };
-    let variable = |text: &String| match text.split_once('=') {
+    Ok(Target::Command {
+        program: name.clone(),
+        args: rest.to_vec(),
+        env: args
+            .env
+            .iter()
+            .map(variable::<OsString>)
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn variable<T: for<'a> From<&'a str>>(text: &String) -> Result<(T, T), Failure> {
+    match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
         _ => Err(Failure::unreadable(anyhow!(
             "`--env {}`: expected NAME=VALUE",
             shown(text)
         ))),
-    };
-    Ok(Target::Command {
-        program: name.clone(),
-        args: rest.to_vec(),
-        env: args.env.iter().map(variable).collect::<Result<_, _>>()?,
-    })
+    }
 }
 
 /// On standard error, and only where that is a terminal.
