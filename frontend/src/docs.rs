@@ -94,6 +94,13 @@ static PAGES: LazyLock<Vec<DocPage>> = LazyLock::new(|| {
         "Every bound, from the program's own source.",
         limits,
     );
+    let rules: &'static str = Box::leak(toolmark_domain::rules::markdown().into_boxed_str());
+    let rules: Written = (
+        "rules",
+        "Rules",
+        "Every rule of findings, with an example.",
+        rules,
+    );
     let page = |(slug, title, summary, markdown): Written| DocPage {
         slug,
         title,
@@ -101,7 +108,7 @@ static PAGES: LazyLock<Vec<DocPage>> = LazyLock::new(|| {
         markdown,
         html: html(markdown),
     };
-    WRITTEN.into_iter().chain([limits]).map(page).collect()
+    WRITTEN.into_iter().chain([rules, limits]).map(page).collect()
 });
 
 /// Every written page, in reading order.

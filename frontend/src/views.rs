@@ -2,6 +2,7 @@
 
 mod api;
 mod changes;
+mod diff;
 mod doc;
 mod error;
 mod home;
@@ -17,6 +18,7 @@ mod versions;
 
 pub use api::{ApiView, Operation, Parameter};
 pub use changes::{Change, ChangeRow, ChangesView, Mark, Timeline};
+pub use diff::{DiffView, Side, SideRow, StepRow};
 pub use doc::{DocEntry, DocView};
 pub use error::ErrorView;
 pub use home::HomeView;

@@ -1,6 +1,9 @@
 //! Alerts over HTTP: who may manage them, what is sent, and what becomes of it.
 
 mod delivery;
+mod drill;
+mod feeds;
+mod killed;
 mod manage;
 
 use reqwest::Method;

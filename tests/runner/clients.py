@@ -19,6 +19,7 @@ CLIENTS = {
     "mcp-lookup": ("clients", "mcp_lookup_client.py", 3),
     "langchain": ("clients", "langchain_client.py", 3),
     "mcp-publisher": ("clients", "mcp_publisher.py", 2),
+    "alerts": ("clients", "alerts.py", 3),
     "official-readers": ("clients", "official_readers.py", 3),
 }
 # Servers and suites that `toolmark probe` meets; they need no registry.
@@ -50,10 +51,11 @@ def valid_corpus(data, file):
 
 
 class Scripts:
-    def __init__(self, repo, target, tools, logs, deadline):
+    def __init__(self, repo, target, tools, logs, deadline, facts):
         self.repo, self.target, self.tools, self.logs, self.deadline = repo, target, tools, logs, deadline
         # For scripts that start the program themselves.
         self.program = ""
+        self.facts = facts
 
     def command(self, file):
         if file.suffix == ".mjs":
@@ -67,7 +69,7 @@ class Scripts:
     def play(self, report, name, folder, file, minutes, url, engine, data):
         title = f"{name}[{engine}]"
         env = {
-            **os.environ,
+            **os.environ, **self.facts.get(url, {}),
             "TOOLMARK_TEST_URL": url, "TOOLMARK_TEST_DATA": str(data), "TOOLMARK_TEST_ENGINE": engine,
             "TOOLMARK_TEST_NPM": str(self.tools.npm_folder), "TOOLMARK_TEST_OUT": str(self.target / "test-out"),
             "TOOLMARK_TEST_PROGRAM": str(self.program), "TOOLMARK_TEST_PYTHON": str(self.tools.python()),

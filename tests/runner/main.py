@@ -96,7 +96,8 @@ class Run:
         self.tools = Tools(REPO, self.target, self.logs, self.deadline)
         self.services = Services(temp, self.logs)
         self.cargo = Cargo(REPO, self.target, self.logs, self.deadline)
-        self.scripts = clients.Scripts(REPO, self.target, self.tools, self.logs, self.deadline)
+        self.scripts = clients.Scripts(
+            REPO, self.target, self.tools, self.logs, self.deadline, self.services.facts)
         self.data = Path(os.environ.get("TOOLMARK_TEST_DATA") or REPO.parent / "shared" / "data").resolve()
         self.needs = set().union(*(STAGES[stage][0] for stage in self.picked if stage in STAGES))
         if BENCH in self.picked:

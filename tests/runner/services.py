@@ -76,6 +76,8 @@ class Services:
     def __init__(self, temp, logs):
         self.temp, self.logs = temp, logs
         self.started = []
+        # Of each registry, what its clients are told besides its address.
+        self.facts = {}
 
     def stop(self):
         while self.started:
@@ -134,13 +136,21 @@ class Services:
         folder = self.temp / name
         folder.mkdir()
         env = {key: value for key, value in os.environ.items() if not key.startswith("TOOLMARK_")}
+        mail = str(free_port())
+        env |= {"TOOLMARK_ALERTS__TRUSTED_ADDRESSES": "127.0.0.1", "TOOLMARK_ALERTS__SMTP_HOST": "127.0.0.1",
+                "TOOLMARK_ALERTS__SMTP_PORT": mail, "TOOLMARK_ALERTS__SMTP_TLS": "none",
+                "TOOLMARK_ALERTS__MAIL_FROM": "Toolmark <alerts@registry.example>"}
         common = ["--data-dir", folder / "data"]
         if database_url:
             common += ["--database-url", database_url]
         must([program, *common, "import", corpus], self.logs / f"{name}-import.log",
              IMPORT_LIMIT, env=env, cwd=folder)
+        made = must([program, *common, "admin", "token", "create", "--label", "clients", "--publish", "*", "--subscribe", "*"],
+                    self.logs / f"{name}-token.log", 60, env=env, cwd=folder)
+        token = next(line for line in made.splitlines() if line.startswith("tmk_"))
         port = free_port()
         url = f"http://127.0.0.1:{port}"
+        self.facts[url] = {"TOOLMARK_TEST_TOKEN": token, "TOOLMARK_TEST_SMTP_PORT": mail}
         self.start(name, [program, *common, "serve", "--listen", f"127.0.0.1:{port}", "--dev-auth"],
                    lambda: answers(f"{url}/v0.1/ping"), env=env)
         return url

@@ -2,6 +2,7 @@
 //! `.json` twin.
 
 mod changes;
+mod diff;
 mod docs;
 mod home;
 mod search;
@@ -9,6 +10,7 @@ mod servers;
 mod tools;
 
 pub(crate) use changes::{changes, server_changes};
+pub(crate) use diff::{__path_get_diff, diff, get_diff};
 pub(crate) use docs::{docs, docs_index, docs_index_markdown, docs_index_twin};
 pub(crate) use home::{home, stats, stats_twin, status, status_twin};
 pub(crate) use search::{publisher, search, search_twin};

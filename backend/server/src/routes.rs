@@ -73,6 +73,7 @@ fn own() -> Router<App> {
             "/api/v1/servers/{name}/versions/{version}/manifest",
             get(ext::get_manifest),
         )
+        .route("/api/v1/diff", get(pages::get_diff))
         .route("/api/v1/events", get(ext::list_events))
         .route("/api/v1/stats", get(ext::get_stats))
         .route("/api/v1/openapi.json", get(ext::get_own_openapi))
@@ -166,6 +167,7 @@ fn pages() -> Router<App> {
         )
         .route("/changes", get(pages::changes))
         .route("/s/{namespace}/{name}/changes", get(pages::server_changes))
+        .route("/s/{namespace}/{name}/diff/{step}", get(pages::diff))
         .route("/publishers/{namespace}", get(pages::publisher))
         .route("/stats", get(pages::stats))
         .route("/stats.json", get(pages::stats_twin))

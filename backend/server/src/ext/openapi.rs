@@ -29,6 +29,7 @@ use crate::problem::{Code, FieldError, OwnProblem};
         super::list_events::list_events,
         super::get_stats::get_stats,
         super::check_pins::check_pins,
+        crate::pages::get_diff,
         super::alerts::list_endpoints,
         super::alerts::create_endpoint,
         super::alerts::get_endpoint,
