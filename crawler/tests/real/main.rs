@@ -3,6 +3,7 @@
 //! `TOOLMARK_TEST_RECORD` it resolves anew and writes locks and digests down.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::print_stdout, reason = "how long each took is worth knowing")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -102,10 +103,10 @@ async fn look(installer: &Installer, target: &str, args: &[&str], record: bool) 
                 .unwrap(),
         )
     };
-    let installed = installer
+    let ready = installer
         .install(&coordinate, &settings, lock.as_ref(), Progress::NONE)
         .await;
-    let installed = installed.map_err(|failure: NotInstalled| format!("{target}: {failure:?}"))?;
+    let ready = ready.map_err(|failure: NotInstalled| format!("{target}: {failure:?}"))?;
     let bounds = Bounds::default();
     let about = Look {
         target,
@@ -113,10 +114,8 @@ async fn look(installer: &Installer, target: &str, args: &[&str], record: bool) 
         volatile: &[],
         progress: Progress::NONE,
     };
-    let seen = observe_process(&about, &installed.cage, &installed.launch)
-        .await
-        .snapshot;
-    let got = installed.lock.as_ref().unwrap();
+    let seen = observe_process(&about, &ready.cage, &ready.launch).await.snapshot;
+    let got = ready.lock.as_ref().unwrap();
     if record {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, serde_json::to_string_pretty(got).unwrap() + "\n").unwrap();
@@ -126,7 +125,7 @@ async fn look(installer: &Installer, target: &str, args: &[&str], record: bool) 
         seen.outcome.as_str(),
         seen.reason,
         seen.took_ms,
-        installed.record["install"]
+        ready.record["install"]
     );
     if seen.outcome.as_str() != "observed" {
         println!("  {:?}", seen.stderr_tail);

@@ -131,11 +131,7 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
     tar.stdout
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_secret_of_a_package_client_is_never_seen_inside_nor_recorded() {
-    let folder = tempfile::tempdir().unwrap();
-    let asked = Asked::default();
-    let base = registry(package(folder.path()), Arc::clone(&asked));
+async fn installer(base: &str, folder: &Path) -> Installer {
     let sandbox = Sandbox::find_with(env!("CARGO_BIN_EXE_toolmark-cage").as_ref())
         .await
         .unwrap();
@@ -151,13 +147,17 @@ async fn a_secret_of_a_package_client_is_never_seen_inside_nor_recorded() {
         ),
         ..Config::default()
     };
-    let installer = Installer::new(
-        sandbox,
-        Packages::new(client, config),
-        folder.path().join("cache"),
-    );
+    Installer::new(sandbox, Packages::new(client, config), folder.join("cache"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_of_a_package_client_is_never_seen_inside_nor_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = Asked::default();
+    let base = registry(package(folder.path()), Arc::clone(&asked));
+    let installer = installer(&base, folder.path()).await;
     let target: Coordinate = "npm:hunter@1.0.0".parse().unwrap();
-    let installed = installer
+    let ready = installer
         .install(&target, &Settings::default(), None, Progress::NONE)
         .await
         .unwrap();
@@ -168,7 +168,7 @@ async fn a_secret_of_a_package_client_is_never_seen_inside_nor_recorded() {
         volatile: &[],
         progress: Progress::NONE,
     };
-    let seen = observe_process(&look, &installed.cage, &installed.launch).await;
+    let seen = observe_process(&look, &ready.cage, &ready.launch).await;
     assert_eq!(seen.snapshot.outcome.as_str(), "observed", "{:?}", seen.snapshot);
     // The hunt took place: it asked the proxy, and read what there was.
     let words = String::from_utf8(seen.snapshot.to_bytes()).unwrap();
@@ -178,12 +178,12 @@ async fn a_secret_of_a_package_client_is_never_seen_inside_nor_recorded() {
         &words[..2000]
     );
     assert!(words.contains("npm_config_registry"));
-    let record = installed.record.to_string();
+    let record = ready.record.to_string();
     assert_eq!(
-        installed.record["scripts"][0]["scripts"]["postinstall"], "node hunt.js",
+        ready.record["scripts"][0]["scripts"]["postinstall"], "node hunt.js",
         "{record}"
     );
-    assert_eq!(installed.record["dependencies"]["list"][0]["name"], "hunter");
+    assert_eq!(ready.record["dependencies"]["list"][0]["name"], "hunter");
     // The registry was asked with the secret, and nothing else was asked.
     let asked = asked.lock().unwrap().clone();
     assert!(asked.iter().all(|(_, knows)| *knows), "{asked:?}");
@@ -195,7 +195,7 @@ async fn a_secret_of_a_package_client_is_never_seen_inside_nor_recorded() {
     }
     let all = format!(
         "{words}{record}{:?}{}",
-        installed.lock,
+        ready.lock,
         String::from_utf8_lossy(&seen.raw)
     );
     let encoded = {
