@@ -37,7 +37,7 @@ pub struct Found {
     pub mounts: Vec<Mount>,
     /// Folders in which the program may look for others.
     pub path: Vec<PathBuf>,
-    /// Nothing when it is not shown: it would show too much.
+    /// Nothing when there is no such folder inside: all of it would show too much.
     pub cwd: Option<PathBuf>,
 }
 
@@ -79,6 +79,10 @@ impl Found {
             if path.exists() && path != Path::new("/") {
                 found.show(&path);
             }
+        }
+        // Not shown itself, but what lies in it and is shown has its place there, and may be named from there.
+        if found.mounts.iter().any(|mount| mount.target.starts_with(cwd)) {
+            found.cwd = Some(cwd.to_owned());
         }
         Ok(found)
     }
@@ -235,8 +239,10 @@ mod tests {
         let home = folder.path().join("home");
         script(&home.join("run"), "");
         let found = Found::read(OsStr::new("./run"), &[], &home, Some(&home)).unwrap();
-        assert_eq!(found.cwd, None);
+        assert_eq!(found.cwd.as_deref(), Some(home.as_path()));
         assert_eq!(found.mounts, [Mount::same(home.join("./run"))]);
+        let elsewhere = Found::read(OsStr::new("/bin/sh"), &[], &home, Some(&home)).unwrap();
+        assert_eq!((elsewhere.cwd, elsewhere.mounts), (None, Vec::new()));
         let missing = Found::read(OsStr::new("./other"), &[], &home, Some(&home));
         assert_eq!(missing, Err(NotFound("./other".into())));
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bounds;
+mod plain_user;
 mod reach;
 mod sight;
 mod support;
