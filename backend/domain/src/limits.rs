@@ -180,7 +180,7 @@ pub const ANSWER_SECS: u64 = 20;
 /// Longest time of one take, in seconds.
 pub const TAKE_SECS: u64 = 120;
 /// Time a server has to end by itself once its input is closed, in milliseconds; twice, before it is killed.
-pub const END_MILLIS: u64 = 500;
+pub const END_MILLIS: u64 = 2000;
 /// Last bytes of a server's error output that are kept.
 pub const STDERR_TAIL_BYTES: usize = 8 * 1024;
 /// Longest words of a server about itself that are kept (an error, a challenge), in characters.
