@@ -20,7 +20,7 @@ use crate::progress::Progress;
 use crate::take::{EraEvidence, Take, millis, take_process, take_remote};
 
 /// A server that is reached by its address.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
     pub url: Url,
     /// What it asks to be sent with each request, with inert values.

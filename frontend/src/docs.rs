@@ -28,7 +28,7 @@ impl DocPage {
 /// Slug, title, summary, Markdown.
 type Written = (&'static str, &'static str, &'static str, &'static str);
 
-const WRITTEN: [Written; 9] = [
+const WRITTEN: [Written; 10] = [
     (
         "",
         "Concepts",
@@ -46,6 +46,12 @@ const WRITTEN: [Written; 9] = [
         "Publish a server",
         "Check a server.json and publish it with a token.",
         include_str!("../docs/publish.md"),
+    ),
+    (
+        "observed",
+        "What is observed",
+        "How a server is looked at, how a look can end, what the digests mean.",
+        include_str!("../docs/observed.md"),
     ),
     (
         "alerts",

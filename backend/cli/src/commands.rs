@@ -3,6 +3,7 @@
 mod admin;
 mod check;
 mod config;
+mod crawl;
 mod diff;
 mod doctor;
 mod evaluate;
@@ -37,6 +38,8 @@ use crate::outcome::{Failure, Outcome};
 pub(crate) enum Command {
     /// Serve the site and the API
     Serve(serve::ServeArgs),
+    /// Look at a server now and record what it declares
+    Crawl(crawl::CrawlArgs),
     /// Run the background jobs only
     Worker(worker::WorkerArgs),
     /// Take over another registry, or a file
@@ -80,6 +83,7 @@ pub(crate) enum Command {
 pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Serve(args) => serve::run(global, &args),
+        Command::Crawl(args) => crawl::run(global, &args),
         Command::Worker(args) => worker::run(global, &args),
         Command::Import(args) => import::run(global, &args),
         Command::Validate(args) => validate::run(global, &args),

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 use toolmark_crawler::bare::Bare;
 use toolmark_crawler::install::{Coordinate, Installed, Installer, NotInstalled};
@@ -30,11 +30,9 @@ const PACKAGES: [&str; 4] = ["npm:", "pypi:", "oci:", "mcpb:"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// As written: `npm:NAME@V`, …, with what the server is given.
-    Package {
-        text: String,
-        given: Given,
-    },
-    Remote(Url),
+    Package { text: String, given: Given },
+    /// With the headers it is sent.
+    Remote(Remote),
     Command {
         program: OsString,
         args: Vec<OsString>,
@@ -67,14 +65,17 @@ impl Target {
             let error = anyhow!("the address holds a user name or password");
             return Err(Failure::unreadable(error).hint("Toolmark looks at what a server shows to everybody"));
         }
-        Ok(Self::Remote(url))
+        Ok(Self::Remote(Remote {
+            url,
+            headers: HeaderMap::new(),
+        }))
     }
 
     /// As it stands in the snapshot.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Package { text, .. } => text.clone(),
-            Self::Remote(url) => url.to_string(),
+            Self::Remote(remote) => remote.url.to_string(),
             Self::Command { program, args, .. } => {
                 let words = std::iter::once(program).chain(args);
                 let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
@@ -91,6 +92,8 @@ pub(crate) struct Looking<'a> {
     pub(crate) local: bool,
     /// Commands run as they are. For tests of ours; nothing offers it.
     pub(crate) bare: bool,
+    /// Values that moved by themselves in earlier looks at the same artifact.
+    pub(crate) volatile: &'a [String],
     pub(crate) progress: Progress<'a>,
 }
 
@@ -102,17 +105,17 @@ impl Looking<'_> {
         let look = Look {
             target: &text,
             bounds: &bounds,
-            volatile: &[],
+            volatile: self.volatile,
             progress: self.progress,
         };
         Ok(match target {
-            Target::Remote(url) => {
-                let url = if self.local { by_number(url) } else { url.clone() };
-                let client = client(self.local.then_some(&url))?;
-                let headers = HeaderMap::new();
-                observe_remote(&look, &client, &Remote { url, headers })
-                    .await
-                    .snapshot
+            Target::Remote(remote) => {
+                let mut remote = remote.clone();
+                if self.local {
+                    remote.url = by_number(&remote.url);
+                }
+                let client = client(self.local.then_some(&remote.url))?;
+                observe_remote(&look, &client, &remote).await.snapshot
             }
             Target::Command { program, args, env } => {
                 let cwd = std::env::current_dir().context("there is no working directory")?;

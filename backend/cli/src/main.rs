@@ -2,6 +2,7 @@
 //! lives in the other crates.
 
 mod commands;
+mod eyes;
 mod logs;
 mod looking;
 mod opening;

@@ -15,6 +15,7 @@ use toolmark_registry::{
 };
 
 pub(crate) use self::provenance::{checker, packages};
+use crate::eyes::Eyes;
 use crate::outcome::Failure;
 use crate::settings::{Settings, SmtpTls, masked_text};
 
@@ -50,7 +51,7 @@ pub(crate) fn registry_settings(settings: &Settings) -> Result<RegistrySettings,
 pub(crate) fn worker(settings: &Settings) -> WorkerSettings {
     WorkerSettings {
         concurrency: usize::try_from(settings.jobs.concurrency.get()).unwrap_or(usize::MAX),
-        crawler: None,
+        crawler: Some(Arc::new(Eyes::new(settings))),
     }
 }
 

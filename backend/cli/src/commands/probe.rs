@@ -73,6 +73,7 @@ pub(crate) fn run(global: &Global, args: &ProbeArgs) -> Result<Outcome, Failure>
         settings: &loaded.settings,
         local: loaded.settings.policy.allow_local_remotes,
         bare: args.without_sandbox,
+        volatile: &[],
         progress: Progress::to(&tell),
     };
     let snapshot = super::block_on(looking.at(&target))??;
