@@ -150,6 +150,12 @@ def endless_errors():
         while True:
             os.write(2, b"e" * 65536)
     threading.Thread(target=flood, daemon=True).start()
+    serve(on={"tools/list": hang})
+
+
+def many_errors():
+    for _ in range(128):
+        os.write(2, b"e" * 65536)
     serve()
 
 
