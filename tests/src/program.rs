@@ -85,6 +85,8 @@ impl Serving {
         let listen = free_address();
         let child = toolmark(data_dir)
             .args(["serve", "--listen", &listen])
+            // What tests publish names packages of strangers: nothing of it is run.
+            .env("TOOLMARK_JOBS__CRAWL", "false")
             .args(arguments)
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use toolmark_domain::limits::{OUTBOUND_CONNECT_SECS, WEBHOOK_TOTAL_SECS};
 use toolmark_outbound::{Client, MailSettings, MailTls, Mailer};
 use toolmark_registry::{
-    AlertSettings, BlobPlace, Database, NamespacePattern, Registry, RegistrySettings, StoreSettings,
+    AlertSettings, BlobPlace, Crawl, Database, NamespacePattern, Registry, RegistrySettings, StoreSettings,
     SystemClock, WorkerSettings,
 };
 
@@ -51,8 +51,12 @@ pub(crate) fn registry_settings(settings: &Settings) -> Result<RegistrySettings,
 pub(crate) fn worker(settings: &Settings) -> WorkerSettings {
     WorkerSettings {
         concurrency: usize::try_from(settings.jobs.concurrency.get()).unwrap_or(usize::MAX),
-        crawler: Some(Arc::new(Eyes::new(settings))),
+        crawler: settings.jobs.crawl.then(|| crawler(settings)),
     }
+}
+
+fn crawler(settings: &Settings) -> Arc<dyn Crawl> {
+    Arc::new(Eyes::new(settings))
 }
 
 /// Says how alerts are sent.

@@ -57,6 +57,8 @@ settings! {
     pub(crate) struct JobSettings in "jobs" {
         /// Jobs one process does at one time.
         concurrency: NonZeroU32 = NonZeroU32::new(2).unwrap_or(NonZeroU32::MIN);
+        /// Whether this process looks at servers: runs their packages in a sandbox, and asks their remotes.
+        crawl: bool = true;
     }
 }
 
