@@ -254,6 +254,66 @@ impl Excerpt {
     }
 }
 
+/// Foreign text in which some words are marked. Its JSON is the text and the character offsets of the marks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MarkedText {
+    text: String,
+    marks: Vec<[usize; 2]>,
+}
+
+impl MarkedText {
+    /// `marks`: character offsets, in order, none touching another.
+    pub fn new(text: &str, marks: &[[usize; 2]]) -> Self {
+        Self {
+            text: text.to_owned(),
+            marks: marks.to_vec(),
+        }
+    }
+
+    /// Its parts, each with whether it is marked.
+    fn parts(&self) -> Vec<(String, bool)> {
+        let chars: Vec<char> = self.text.chars().collect();
+        let mut parts = Vec::new();
+        let mut done = 0;
+        let mut push = |from: usize, to: usize, marked: bool| {
+            let part: String = chars.iter().take(to).skip(from).collect();
+            if !part.is_empty() {
+                parts.push((part, marked));
+            }
+        };
+        for [from, to] in &self.marks {
+            push(done, *from, false);
+            push((*from).max(done), *to, true);
+            done = done.max(*to);
+        }
+        push(done, usize::MAX, false);
+        parts
+    }
+
+    /// For the body of a page: escaped as all foreign text, marked words in `<mark>`.
+    pub fn html(&self) -> MarkedHtml {
+        MarkedHtml(self.parts())
+    }
+}
+
+/// A marked text as HTML.
+pub struct MarkedHtml(Vec<(String, bool)>);
+
+impl HtmlSafe for MarkedHtml {}
+
+impl fmt::Display for MarkedHtml {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (part, marked) in &self.0 {
+            if *marked {
+                write!(f, "<mark>{}</mark>", Marked(part))?;
+            } else {
+                write!(f, "{}", Marked(part))?;
+            }
+        }
+        Ok(())
+    }
+}
+
 fn cut(text: &str, most: usize) -> &str {
     text.char_indices()
         .nth(most)
@@ -368,6 +428,16 @@ mod tests {
              title=\"right-to-left override, U+202E\">RLO</span></bdi>"
         );
         assert_eq!(Foreign::line("a\u{202E}\nb").plain(), "a[U+202E] b");
+    }
+
+    #[test]
+    fn marked_words_are_escaped_as_the_rest() {
+        let text = MarkedText::new("a <b> c", &[[2, 5], [40, 50]]);
+        assert_eq!(
+            text.html().to_string(),
+            "<bdi>a </bdi><mark><bdi>&lt;b&gt;</bdi></mark><bdi> c</bdi>"
+        );
+        assert_eq!(MarkedText::new("", &[]).html().to_string(), "");
     }
 
     #[test]

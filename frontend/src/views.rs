@@ -24,7 +24,7 @@ pub use error::ErrorView;
 pub use home::HomeView;
 pub use publisher::PublisherView;
 pub use rows::{Moment, ServerRow, VersionRow, vouched};
-pub use search::SearchView;
+pub use search::{FacetView, FoundTools, SearchView, SearchWords, ToolGroup, ToolRowView};
 pub use server::{FormFinding, ServerView, StatusLine, Unchecked};
 pub use stats::{Bar, StatsView};
 pub use status::{InstanceStatus, StatusView};

@@ -7,9 +7,12 @@ use std::io::Write as _;
 
 use samples::{HIDDEN, MARKUP, pages, site, summary, version};
 use serde_json::{Value, json};
+use toolmark_domain::record::ServerSummary;
 use toolmark_domain::status::Status;
 use toolmark_frontend::Page;
-use toolmark_frontend::views::{ApiView, FormFinding, SearchView, ServerView, VersionsView};
+use toolmark_frontend::views::{
+    ApiView, FormFinding, FoundTools, SearchView, SearchWords, ServerView, VersionsView,
+};
 
 /// The promised weight of a page, compressed.
 const PAGE_BYTES: usize = 60_000;
@@ -177,14 +180,28 @@ fn no_secret_of_a_document_is_shown_on_its_page_or_its_twin() {
     assert!(!page.json().unwrap().contains("tmk_not_to_be_shown"));
 }
 
+fn searched(query: &str, rows: &[ServerSummary], next: Option<&str>) -> SearchView {
+    let words = SearchWords {
+        query: query.to_owned(),
+        ..SearchWords::default()
+    };
+    SearchView::new(
+        &site(),
+        words,
+        rows,
+        FoundTools::default(),
+        next.map(str::to_owned),
+    )
+}
+
 #[test]
 fn an_empty_search_answer_does_not_repeat_the_words() {
-    let page = SearchView::new(&site(), "zzyzx \u{202E}words", &[], None, None);
+    let page = searched("zzyzx \u{202E}words", &[], None);
     for text in [html(&page), page.json().unwrap()] {
         assert!(!text.contains("zzyzx"));
     }
     let rows = [summary(&samples::weather_versions()[0])];
-    let found = SearchView::new(&site(), "tide \"tables\"", &rows, None, Some("next one"));
+    let found = searched("tide \"tables\"", &rows, Some("next one"));
     let text = html(&found);
     assert!(text.contains("value=\"tide &#34;tables&#34;\""));
     assert!(
@@ -366,7 +383,7 @@ fn a_full_list_of_heavy_rows_stays_within_its_weight() {
             summary(&version(&document, Status::Active, true))
         })
         .collect();
-    let weight = gzipped(&html(&SearchView::new(&site(), "words", &rows, None, None)));
+    let weight = gzipped(&html(&searched("words", &rows, None)));
     assert!(weight <= PAGE_BYTES, "search: {weight} bytes");
 
     let versions: Vec<_> = (0..300)

@@ -7,5 +7,7 @@ mod crash;
 mod findings;
 mod http;
 mod import;
+mod mcp;
 mod observe;
+mod search;
 mod workspace;

@@ -13,7 +13,8 @@ from runner.process import run
 LINE = re.compile(r"^(ok|not ok|skip) ([^:]+?)(?:: (.*))?$")
 PLAN = re.compile(r"^1\.\.(\d+)$")
 
-# name → (folder below tests/, file, minutes). `.mjs` runs in the pinned Node, `.py` in the pinned Python.
+# name → (folder below tests/, file, minutes). `.mjs` runs in the pinned Node, `.py` in the pinned Python, `_modern.py`
+# in that of the second list of packages.
 CLIENTS = {
     "vscode-gallery": ("clients", "vscode_gallery.mjs", 3),
     "mcp-lookup": ("clients", "mcp_lookup_client.py", 3),
@@ -21,6 +22,10 @@ CLIENTS = {
     "mcp-publisher": ("clients", "mcp_publisher.py", 2),
     "alerts": ("clients", "alerts.py", 3),
     "official-readers": ("clients", "official_readers.py", 3),
+    "mcp-typescript": ("clients", "mcp_typescript.mjs", 4),
+    "mcp-python": ("clients", "mcp_python.py", 2),
+    "mcp-python-modern": ("clients", "mcp_python_modern.py", 2),
+    "mcp-conformance": ("clients", "mcp_conformance.mjs", 5),
 }
 # Servers and suites that `toolmark probe` meets; they need no registry.
 PEERS = {
@@ -60,7 +65,8 @@ class Scripts:
     def command(self, file):
         if file.suffix == ".mjs":
             return [self.tools.node(), "--import", self.repo / "tests" / "clients" / "resolve.mjs", file]
-        return [self.tools.python(), "-B", file]
+        modern = file.stem.endswith("_modern")
+        return [self.tools.modern_python() if modern else self.tools.python(), "-B", file]
 
     def node(self):
         """Empty where this run has not installed it; a script that needs it has its stage install it."""

@@ -83,6 +83,11 @@ impl Builder {
         }
     }
 
+    /// Where everything of it is.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     #[must_use]
     pub fn rate_limit(mut self, per_minute: u32, burst: u32) -> Self {
         self.server.rate_limit = Some(RateLimit { per_minute, burst });
@@ -118,6 +123,8 @@ impl Builder {
                 database: self.database.clone(),
                 connections: 4,
             },
+            index_folder: Some(self.folder.path().join("search")),
+            search_mode: toolmark_registry::search::Mode::Default,
             dev_auth: self.dev_auth,
             blocked_namespaces: self.blocked.clone(),
             allow_local_remotes: false,

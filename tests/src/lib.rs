@@ -5,6 +5,7 @@
 pub mod app;
 pub mod data;
 pub mod fake_official;
+pub mod observed;
 pub mod program;
 pub mod receiver;
 pub mod scripted;

@@ -7,10 +7,13 @@ mod crawl;
 mod diff;
 mod doctor;
 mod evaluate;
+mod find;
 mod import;
+mod mcp;
 mod migrate;
 mod pin;
 mod probe;
+mod reindex;
 mod scan;
 mod serve;
 mod snapshot;
@@ -69,6 +72,12 @@ pub(crate) enum Command {
     Migrate(migrate::MigrateArgs),
     /// Say what this machine lacks, and how to get it
     Doctor(doctor::DoctorArgs),
+    /// Find the tools that do a job
+    Find(find::FindArgs),
+    /// Offer `find_tools` on standard input and output
+    Mcp(mcp::McpArgs),
+    /// Build the search index anew
+    Reindex(reindex::ReindexArgs),
     /// Measure the search against judged queries
     #[command(subcommand)]
     Evaluate(evaluate::EvaluateCommand),
@@ -98,6 +107,9 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Outcome, Failure>
         Command::Admin(command) => admin::run(global, &command),
         Command::Migrate(args) => migrate::run(global, &args),
         Command::Doctor(args) => doctor::run(global, &args),
+        Command::Find(args) => find::run(global, &args),
+        Command::Mcp(args) => mcp::run(global, &args),
+        Command::Reindex(args) => reindex::run(global, &args),
         Command::Evaluate(command) => evaluate::run(global, &command),
         Command::Config(command) => config::run(global, &command),
         Command::Version(args) => version::run(&args),

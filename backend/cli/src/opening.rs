@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use toolmark_domain::limits::{OUTBOUND_CONNECT_SECS, WEBHOOK_TOTAL_SECS};
 use toolmark_outbound::{Client, MailSettings, MailTls, Mailer};
+use toolmark_registry::search::Mode;
 use toolmark_registry::{
     AlertSettings, BlobPlace, Crawl, Database, NamespacePattern, Registry, RegistrySettings, StoreSettings,
     SystemClock, WorkerSettings,
@@ -17,7 +18,7 @@ use toolmark_registry::{
 pub(crate) use self::provenance::{checker, packages};
 use crate::eyes::Eyes;
 use crate::outcome::Failure;
-use crate::settings::{Settings, SmtpTls, masked_text};
+use crate::settings::{RankingMode, Settings, SmtpTls, masked_text};
 
 /// Opens the registry the settings name; makes its folder and applies missing migrations.
 pub(crate) async fn registry(settings: &Settings) -> Result<Registry, Failure> {
@@ -41,6 +42,11 @@ pub(crate) fn registry_settings(settings: &Settings) -> Result<RegistrySettings,
             connections: settings.store.connections.get(),
         },
         blobs: BlobPlace::Directory(Path::new(&settings.store.data_dir).join("blobs")),
+        index_folder: Some(Path::new(&settings.store.data_dir).join("search")),
+        search_mode: match settings.search.mode {
+            RankingMode::Default => Mode::Default,
+            RankingMode::Lexical => Mode::Lexical,
+        },
         dev_auth: settings.auth.dev,
         blocked_namespaces: blocked.collect::<Result<_, _>>()?,
         allow_local_remotes: settings.policy.allow_local_remotes,

@@ -10,6 +10,7 @@ pub mod diff;
 pub mod digest;
 pub mod document;
 pub mod event;
+pub mod find;
 pub mod finding;
 pub mod json;
 pub mod launch;

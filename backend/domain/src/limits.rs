@@ -275,3 +275,27 @@ pub const INSTALL_TASKS: u64 = 512;
 pub const ARCHIVE_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 /// Most entries of an archive.
 pub const ARCHIVE_ENTRIES: usize = 100_000;
+/// Usual and largest number of tools in one answer of `find_tools`.
+pub const FIND_LIMIT: usize = 7;
+/// Largest number of tools for one need in one answer of `find_tools`.
+pub const FIND_LIMIT_MAX: usize = 20;
+/// Most needs in one call of `find_tools`.
+pub const FIND_NEEDS: usize = 8;
+/// Most tools whose definitions are asked for in one call of `find_tools`.
+pub const FIND_IDS: usize = 20;
+/// Longest need that is read, in characters; what follows does not count.
+pub const FIND_NEED_CHARS: usize = 4000;
+/// Usual size of an answer of `find_tools`, in model tokens (a quarter of its bytes).
+pub const FIND_TOKENS: usize = 2000;
+/// Smallest size of an answer of `find_tools` that can be asked for, in model tokens.
+pub const FIND_TOKENS_MIN: usize = 300;
+/// Largest size of an answer of `find_tools` that can be asked for, in model tokens.
+pub const FIND_TOKENS_MAX: usize = 50_000;
+/// Longest summary of a tool in an answer of `find_tools`, in characters.
+pub const FIND_SUMMARY_CHARS: usize = 110;
+/// Largest request to the MCP endpoint, in bytes.
+pub const MCP_REQUEST_BYTES: usize = 64 * 1024;
+/// Longest time for one call at the MCP endpoint, in seconds.
+pub const MCP_CALL_SECS: u64 = 20;
+/// Bytes that definitions of tools read for answers may take in memory.
+pub const FOUND_CACHE_BYTES: u64 = 48 * 1024 * 1024;

@@ -5,7 +5,10 @@ mod alerts;
 mod auth;
 mod check;
 mod clock;
+mod find;
+mod found;
 mod import;
+mod index;
 mod jobs;
 mod observe;
 mod observed;
@@ -31,10 +34,13 @@ pub use alerts::{
 pub use auth::{Actor, AuthError, RegistryToken};
 pub use check::{Checked, CurrentFacts, PinAsked};
 pub use clock::{Clock, HandClock, SystemClock};
+pub use find::{Completions, ListedTool, ServerPage, ToolPage};
+pub use found::FindError;
 pub use import::{
     Example, ImportError, ImportOptions, ImportProgress, ImportReport, Place, ProgressFn, Reason, Skipped,
     Stop,
 };
+pub use index::IndexError;
 pub use jobs::crawl::{Crawl, CrawlError, CrawlRequest};
 pub use observe::{Observation, ObserveError, Observed};
 pub use observed::ToldChange;
@@ -72,6 +78,8 @@ struct Inner {
     keys: auth::SigningKeys,
     stats: reads::StatsCache,
     alerts: OnceLock<alerts::Kit>,
+    index: index::SearchIndex,
+    looks: found::Looks,
     /// What may not be published to, and is hidden when it is imported.
     blocked: RwLock<Vec<NamespacePattern>>,
 }
@@ -93,6 +101,7 @@ impl Registry {
         let blocked = RwLock::new([settings.blocked_namespaces.clone(), applied].concat());
         let keys = auth::SigningKeys::load(&store, clock.now()).await?;
         let stats = reads::StatsCache::default();
+        let index = index::SearchIndex::new(settings.index_folder.clone());
         Ok(Self {
             inner: Arc::new(Inner {
                 store,
@@ -102,6 +111,8 @@ impl Registry {
                 keys,
                 stats,
                 alerts: OnceLock::new(),
+                index,
+                looks: found::Looks::default(),
                 blocked,
             }),
         })
@@ -158,6 +169,10 @@ impl Registry {
     /// Waits for running statements and closes the store.
     pub async fn close(&self) {
         self.store().close().await;
+    }
+
+    pub(crate) fn search_index(&self) -> &index::SearchIndex {
+        &self.inner.index
     }
 
     pub(crate) fn store(&self) -> &Store {

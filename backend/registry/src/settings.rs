@@ -11,6 +11,10 @@ use crate::policy::NamespacePattern;
 pub struct RegistrySettings {
     pub store: StoreSettings,
     pub blobs: BlobPlace,
+    /// Where the search index is kept; none: in memory, made anew at every start.
+    pub index_folder: Option<PathBuf>,
+    /// How tools are ranked.
+    pub search_mode: toolmark_search::Mode,
     /// Development login: `/v0/auth/none`, for names below `io.modelcontextprotocol.anonymous/`.
     pub dev_auth: bool,
     /// Namespaces that are shown nowhere and cannot be published to.

@@ -148,6 +148,8 @@ mod tests {
                     database: Database::Sqlite(folder.path().join("registry.db")),
                     connections: 1,
                 },
+                index_folder: None,
+                search_mode: toolmark_search::Mode::Default,
                 dev_auth: false,
                 blocked_namespaces: Vec::new(),
                 allow_local_remotes: false,

@@ -124,7 +124,7 @@ fn is_cjk(c: char) -> bool {
         | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0x20000..=0x323AF)
 }
 
-fn stem(surface: &str) -> String {
+pub(crate) fn stem(surface: &str) -> String {
     thread_local! {
         static SEEN: RefCell<HashMap<String, String>> = RefCell::new(HashMap::new());
     }

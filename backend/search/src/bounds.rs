@@ -36,3 +36,7 @@ pub(crate) const CANDIDATES: usize = 160;
 pub(crate) const RERANKED: usize = 100;
 /// Most dictionary entries looked at to repair one name.
 pub(crate) const REPAIR_SCAN: usize = 2000;
+/// Most words of a query that a person types by hand; only those are completed and respelt.
+pub(crate) const TYPED_WORDS: usize = 8;
+/// Candidates kept for a list that is paged through.
+pub(crate) const LISTED: usize = 1000;

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::bounds;
+use crate::labels::Labels;
 
 /// One tool of the current version of a server.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +28,10 @@ pub struct ToolDocument {
     pub trust: u8,
     /// When it was first seen, in any unit that grows; the older of two equal copies is the original.
     pub first_seen: u64,
+    /// When it last changed, in the same unit.
+    pub changed: u64,
+    /// What it is filtered and counted by.
+    pub labels: Labels,
 }
 
 /// A parameter of a tool.

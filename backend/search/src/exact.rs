@@ -10,6 +10,7 @@ use crate::analysis;
 use crate::bounds;
 use crate::error::SearchError;
 use crate::family;
+use crate::filter::Scope;
 use crate::index::{Place, Segment, ToolIndex};
 use crate::score::postings;
 
@@ -34,11 +35,11 @@ const COMPLETED_CHARS: usize = 20;
 
 impl ToolIndex {
     /// Tools that a folded query names.
-    pub(crate) fn named(&self, folded: &str) -> Result<Named, SearchError> {
+    pub(crate) fn named(&self, folded: &str, scope: &Scope) -> Result<Named, SearchError> {
         let words: Vec<&str> = folded.split_whitespace().take(bounds::QUERY_WORDS).collect();
         let whole = analysis::key(folded);
         if !whole.is_empty() && words.len() <= bounds::NAME_WORDS * 2 {
-            let found = self.with_key(&whole)?;
+            let found = self.with_key(&whole, scope)?;
             if !found.is_empty() {
                 return Ok(Named {
                     exact: vec![found],
@@ -47,15 +48,15 @@ impl ToolIndex {
                 });
             }
         }
-        let named = self.several(&words)?;
+        let named = self.several(&words, scope)?;
         if !named.exact.is_empty() || words.len() > REPAIRED_WORDS || whole.chars().count() < REPAIRED_CHARS {
             return Ok(named);
         }
-        self.near(&whole)
+        self.near(&whole, scope)
     }
 
     /// Names among the words: all of them where every word is one, else those that can be nothing else.
-    fn several(&self, words: &[&str]) -> Result<Named, SearchError> {
+    fn several(&self, words: &[&str], scope: &Scope) -> Result<Named, SearchError> {
         let mut out = Named {
             only: words.len() > 1,
             ..Named::default()
@@ -72,7 +73,7 @@ impl ToolIndex {
             let found = if sets_value {
                 Vec::new()
             } else {
-                self.with_key(&key)?
+                self.with_key(&key, scope)?
             };
             if found.is_empty() {
                 out.only = false;
@@ -93,7 +94,7 @@ impl ToolIndex {
     }
 
     /// Every tool with the key, and whether the key is more than its name.
-    fn with_key(&self, key: &str) -> Result<Vec<(Place, bool)>, SearchError> {
+    pub(crate) fn with_key(&self, key: &str, scope: &Scope) -> Result<Vec<(Place, bool)>, SearchError> {
         let hash = family::hash(key);
         let mut out = Vec::new();
         for (number, segment) in self.segments.iter().enumerate() {
@@ -101,10 +102,11 @@ impl ToolIndex {
                 continue;
             };
             while list.block_len() > 0 {
-                let alive = list.docs().iter().filter(|&&doc| segment.is_alive(doc));
-                out.extend(alive.map(|&doc| {
-                    let is_more = segment.facts[doc as usize].name != hash;
-                    (Place { segment: number, doc }, is_more)
+                let places = list.docs().iter().map(|&doc| Place { segment: number, doc });
+                let inside = places.filter(|&place| scope.has(self, place));
+                out.extend(inside.map(|place| {
+                    let is_more = segment.facts[place.doc as usize].name != hash;
+                    (place, is_more)
                 }));
                 list.advance();
             }
@@ -112,13 +114,13 @@ impl ToolIndex {
         Ok(out)
     }
 
-    fn near(&self, whole: &str) -> Result<Named, SearchError> {
+    fn near(&self, whole: &str, scope: &Scope) -> Result<Named, SearchError> {
         let length = whole.chars().count();
         let completes = |key: &str| key.starts_with(whole) && key.chars().count() <= length + COMPLETED_CHARS;
         let longer = self.keys(whole, |segment| &segment.keys, completes)?;
         let mut out = Named::default();
         if !longer.is_empty() {
-            out.near = self.with_keys(longer)?;
+            out.near = self.with_keys(longer, scope)?;
             return Ok(out);
         }
         let half = length / 2;
@@ -132,18 +134,22 @@ impl ToolIndex {
             |key| one_edit(&turned, key),
         )?;
         spelled.extend(back.iter().map(|key| key.chars().rev().collect::<String>()));
-        out.near = self.with_keys(spelled)?;
+        out.near = self.with_keys(spelled, scope)?;
         Ok(out)
     }
 
-    fn with_keys(&self, keys: BTreeSet<String>) -> Result<Vec<Vec<(Place, bool)>>, SearchError> {
+    fn with_keys(
+        &self,
+        keys: BTreeSet<String>,
+        scope: &Scope,
+    ) -> Result<Vec<Vec<(Place, bool)>>, SearchError> {
         let mut keys: Vec<String> = keys.into_iter().collect();
         keys.sort_by_key(|key| key.chars().count());
-        keys.iter().map(|key| self.with_key(key)).collect()
+        keys.iter().map(|key| self.with_key(key, scope)).collect()
     }
 
     /// Keys that start with a text and pass a test, from a bounded stretch of the dictionary.
-    fn keys(
+    pub(crate) fn keys(
         &self,
         start: &str,
         of: impl Fn(&Segment) -> &InvertedIndexReader,

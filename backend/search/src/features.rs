@@ -251,7 +251,8 @@ mod tests {
         };
         let index = ToolIndex::in_memory([tool], &IndexOptions::default()).unwrap();
         let plan = plan::plan(&index, "read a file").unwrap();
-        let candidate = index.candidates(&plan).unwrap().remove(0);
+        let scope = crate::filter::Scope::of(&index, &crate::filter::Filter::default()).unwrap();
+        let candidate = index.candidates(&plan, &scope, 10, None).unwrap().remove(0);
         let facts = *index.facts(candidate.place);
         let mut row = Row::default();
         row.lexical(&candidate, 0, 1.0, 0.0);

@@ -42,4 +42,22 @@ pub struct Hit {
     pub also_in: Vec<String>,
     /// The order's number on its grid; good for comparing within one answer, and for nothing else.
     pub score: i64,
+    /// What the first stage gave it, each on the same grid: the whole query, its best part, neighbouring words.
+    pub parts: [i64; 3],
+    /// As the document had it.
+    pub first_seen: u64,
+    /// As the document had it.
+    pub changed: u64,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    pub hits: Vec<Hit>,
+    /// Tools that share a weighty word with the query, or are named by it.
+    pub matched: usize,
+    /// Words that were looked for in place of others.
+    pub instead: Vec<(String, String)>,
+    /// Words that no tool has.
+    pub unknown: Vec<String>,
 }

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use tantivy::directory::{Directory as _, MmapDirectory};
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::{DocId, Index, IndexSettings, IndexWriter, InvertedIndexReader, SegmentReader};
+use tantivy::{
+    DocId, Index, IndexReader, IndexSettings, IndexWriter, InvertedIndexReader, ReloadPolicy, SegmentReader,
+};
 
 use crate::document::ToolDocument;
 use crate::error::SearchError;
@@ -44,13 +46,13 @@ pub(crate) struct Place {
 
 /// The index, opened for reading. It shows the tools it had when it was opened.
 pub struct ToolIndex {
-    pub(crate) segments: Vec<Segment>,
+    pub(crate) segments: Vec<Arc<Segment>>,
     /// Mean length of each field, in words.
     pub(crate) mean: [f32; FIELDS],
     /// Tools that are not deleted.
     pub(crate) tools: u64,
     /// Memory of finished queries, for the next ones.
-    pub(crate) scratch: Mutex<Vec<Scratch>>,
+    pub(crate) scratch: Arc<Mutex<Vec<Scratch>>>,
 }
 
 impl std::fmt::Debug for ToolIndex {
@@ -68,9 +70,12 @@ pub(crate) struct Segment {
     pub(crate) pairs: Arc<InvertedIndexReader>,
     pub(crate) keys: Arc<InvertedIndexReader>,
     pub(crate) keys_reversed: Arc<InvertedIndexReader>,
-    pub(crate) facts: Vec<Facts>,
-    meaning: Vec<i8>,
-    ids: Ids,
+    pub(crate) surfaces: Arc<InvertedIndexReader>,
+    pub(crate) facts: Arc<Vec<Facts>>,
+    meaning: Arc<Vec<i8>>,
+    ids: Arc<Ids>,
+    /// Words of each field, over the tools that are not deleted.
+    words: [u64; FIELDS],
     pub(crate) reader: SegmentReader,
 }
 
@@ -107,7 +112,7 @@ impl ToolIndex {
         let (schema, fields) = schema::schema();
         let index = Index::create_in_ram(schema);
         write(&index, &fields, tools, options)?;
-        Self::read(&index, &fields)
+        Self::read(&index, &fields, None)
     }
 
     /// Builds an index in an empty folder.
@@ -121,7 +126,7 @@ impl ToolIndex {
         directory.atomic_write(Path::new(LAYOUT_FILE), schema::LAYOUT.as_bytes())?;
         let index = Index::create(directory, schema, IndexSettings::default())?;
         write(&index, &fields, tools, options)?;
-        Self::read(&index, &fields)
+        Self::read(&index, &fields, None)
     }
 
     /// Opens an index that [`Self::create`] made.
@@ -135,7 +140,7 @@ impl ToolIndex {
         if layout != schema::LAYOUT.as_bytes() || index.schema() != schema {
             return Err(SearchError::Layout);
         }
-        Self::read(&index, &fields)
+        Self::read(&index, &fields, None)
     }
 
     /// Tools in it.
@@ -148,11 +153,20 @@ impl ToolIndex {
         self.tools == 0
     }
 
-    fn read(index: &Index, fields: &Fields) -> Result<Self, SearchError> {
-        let searcher = index.reader()?.searcher();
+    /// Reads what the index holds now. Of `before`, what has not changed is kept.
+    pub(crate) fn read(index: &Index, fields: &Fields, before: Option<&Self>) -> Result<Self, SearchError> {
+        let reader: IndexReader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .try_into()?;
+        let searcher = reader.searcher();
         let readers = searcher.segment_readers().iter();
         let segments = readers
-            .map(|reader| segment(reader, fields))
+            .map(|reader| {
+                let same = |old: &&Arc<Segment>| old.reader.segment_id() == reader.segment_id();
+                let old = before.and_then(|before| before.segments.iter().find(same));
+                segment(reader, fields, old)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let tools = segments
             .iter()
@@ -160,20 +174,22 @@ impl ToolIndex {
             .sum();
         let mut mean = [1.0; FIELDS];
         for (field, mean) in mean.iter_mut().enumerate() {
-            let words: u64 = segments.iter().map(|segment| length(segment, field)).sum();
+            let words: u64 = segments.iter().map(|segment| segment.words[field]).sum();
             *mean = (real_u64(words) / real_u64(tools).max(1.0)).max(1.0);
         }
         Ok(Self {
             segments,
             mean,
             tools,
-            scratch: Mutex::default(),
+            scratch: before
+                .map(|before| Arc::clone(&before.scratch))
+                .unwrap_or_default(),
         })
     }
 }
 
 /// Says which layout the folder holds.
-const LAYOUT_FILE: &str = "layout";
+pub(crate) const LAYOUT_FILE: &str = "layout";
 
 fn write(
     index: &Index,
@@ -194,25 +210,43 @@ fn write(
     Ok(())
 }
 
-fn segment(reader: &SegmentReader, fields: &Fields) -> Result<Segment, SearchError> {
+fn segment(
+    reader: &SegmentReader,
+    fields: &Fields,
+    old: Option<&Arc<Segment>>,
+) -> Result<Arc<Segment>, SearchError> {
+    if let Some(old) = old.filter(|old| old.reader.num_deleted_docs() == reader.num_deleted_docs()) {
+        return Ok(Arc::clone(old));
+    }
     let mut text = Vec::with_capacity(FIELDS);
     let mut norms = Vec::with_capacity(FIELDS);
     for &field in &fields.text {
         text.push(reader.inverted_index(field)?);
         norms.push(reader.get_fieldnorms_reader(field)?);
     }
-    let facts = facts(reader)?;
-    Ok(Segment {
+    let (facts, meaning, ids) = match old {
+        Some(old) => (old.facts.clone(), old.meaning.clone(), old.ids.clone()),
+        None => (
+            Arc::new(facts(reader)?),
+            Arc::new(meaning(reader)?),
+            Arc::new(ids(reader)?),
+        ),
+    };
+    let mut segment = Segment {
         text: text.try_into().map_err(|_| SearchError::Layout)?,
         norms: norms.try_into().map_err(|_| SearchError::Layout)?,
         pairs: reader.inverted_index(fields.pairs)?,
         keys: reader.inverted_index(fields.keys)?,
         keys_reversed: reader.inverted_index(fields.keys_reversed)?,
+        surfaces: reader.inverted_index(fields.surfaces)?,
         facts,
-        meaning: meaning(reader)?,
-        ids: ids(reader)?,
+        meaning,
+        ids,
+        words: [0; FIELDS],
         reader: reader.clone(),
-    })
+    };
+    segment.words = std::array::from_fn(|field| length(&segment, field));
+    Ok(Arc::new(segment))
 }
 
 fn facts(reader: &SegmentReader) -> Result<Vec<Facts>, SearchError> {

@@ -14,6 +14,8 @@ use crate::text;
 
 /// Weight of the talk around a request.
 const TALK: f32 = 0.3;
+/// Weight of a word that stands for another.
+const NEAR: f32 = 0.8;
 
 /// A word that is scored.
 #[derive(Clone, Debug)]
@@ -29,6 +31,15 @@ pub(crate) struct Term {
     pub(crate) fields: [bool; FIELDS],
 }
 
+/// A word of the query that a tool should have.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) word: String,
+    /// Stems that stand for it.
+    stems: Vec<String>,
+    pub(crate) bits: u32,
+}
+
 /// A query, ready to be scored.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
@@ -41,6 +52,10 @@ pub(crate) struct Plan {
     pub(crate) words: usize,
     /// Words of it that no tool has.
     pub(crate) unknown: Vec<String>,
+    /// For each weighty word of the query, the bits of the terms that stand for it.
+    pub(crate) sources: Vec<Source>,
+    /// Words that were looked for in place of others.
+    pub(crate) instead: Vec<(String, String)>,
     /// Kinds of values the query brings.
     pub(crate) kinds: u16,
     /// Where the whole query and each of its parts point.
@@ -55,9 +70,10 @@ pub(crate) fn readable(query: &str) -> String {
     analysis::fold(&query.chars().take(bounds::QUERY_CHARS).collect::<String>())
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Seen {
     surface: String,
+    joined: bool,
     count: usize,
     parts: u16,
     weight: f32,
@@ -77,6 +93,7 @@ pub(crate) fn plan(index: &ToolIndex, folded: &str) -> Result<Plan, SearchError>
         }
         all.extend(part.iter().cloned());
     }
+    let typed = words_typed(folded);
     let only_grammar = seen.values().all(|word| word.weight <= 0.0);
     let mut words: Vec<(String, Seen)> = seen.into_iter().collect();
     words.sort_unstable_by_key(|(_, word)| word.order);
@@ -94,35 +111,94 @@ pub(crate) fn plan(index: &ToolIndex, folded: &str) -> Result<Plan, SearchError>
     for (stem, word) in words {
         let weight = if only_grammar { TALK } else { word.weight };
         if weight > 0.0 {
-            plan.add(index, stem, word, weight)?;
+            plan.add(index, stem, word, weight, &typed)?;
         }
     }
     plan.terms
         .sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.stem.cmp(&b.stem)));
     plan.terms.truncate(bounds::QUERY_TERMS);
     plan.add_pairs(index, pairs)?;
+    plan.mark_sources();
     Ok(plan)
 }
 
 impl Plan {
-    fn add(&mut self, index: &ToolIndex, stem: String, word: Seen, weight: f32) -> Result<(), SearchError> {
-        let counts = index.having(&stem)?;
-        let most = counts.into_iter().max().unwrap_or_default();
-        if most == 0 {
+    fn add(
+        &mut self,
+        index: &ToolIndex,
+        stem: String,
+        word: Seen,
+        weight: f32,
+        typed: &Typing,
+    ) -> Result<(), SearchError> {
+        let weighty = weight > TALK;
+        let source = |word: String, stems: Vec<String>| Source { word, stems, bits: 0 };
+        if self.add_term(index, &stem, &word, weight)? {
+            if weighty && !word.joined {
+                self.sources.push(source(word.surface, vec![stem]));
+            }
+            return Ok(());
+        }
+        let others = typed.instead_of(index, &word)?;
+        let mut stems = Vec::new();
+        for other in &others {
+            let stem = analysis::stem(other);
+            let known = self.terms.iter().any(|term| term.stem == stem);
+            let near = Seen {
+                surface: other.clone(),
+                ..word.clone()
+            };
+            if known || self.add_term(index, &stem, &near, weight * NEAR)? {
+                stems.push(stem);
+            }
+        }
+        if stems.is_empty() {
             self.unknown.push(word.surface);
             return Ok(());
         }
+        // What was begun is not respelt; the words that begin so are what was asked for.
+        if !others[0].starts_with(&word.surface) {
+            self.instead.push((word.surface.clone(), others[0].clone()));
+        }
+        if weighty {
+            self.sources.push(source(word.surface, stems));
+        }
+        Ok(())
+    }
+
+    fn add_term(
+        &mut self,
+        index: &ToolIndex,
+        stem: &str,
+        word: &Seen,
+        weight: f32,
+    ) -> Result<bool, SearchError> {
+        let counts = index.having(stem)?;
+        let most = counts.into_iter().max().unwrap_or_default();
+        if most == 0 {
+            return Ok(false);
+        }
         let rarity = rarity(index.tools, most);
-        self.acts |= 1 << shape::act_of(&stem);
+        self.acts |= 1 << shape::act_of(stem);
         self.terms.push(Term {
             weight: weight * rarity * real(word.count).sqrt(),
             rarity,
             parts: word.parts,
             fields: counts.map(|count| count > 0),
-            surface: word.surface,
-            stem,
+            surface: word.surface.clone(),
+            stem: stem.to_owned(),
         });
-        Ok(())
+        Ok(true)
+    }
+
+    fn mark_sources(&mut self) {
+        for source in &mut self.sources {
+            let terms = self.terms.iter().enumerate();
+            let of_source = terms.filter(|(_, term)| source.stems.contains(&term.stem));
+            source.bits = of_source.fold(0, |bits, (bit, _)| bits | 1 << bit);
+        }
+        // A word beyond the heaviest is not looked for, so no tool is asked to have it.
+        self.sources.retain(|source| source.bits != 0);
     }
 
     fn add_pairs(&mut self, index: &ToolIndex, mut pairs: Vec<String>) -> Result<(), SearchError> {
@@ -149,6 +225,39 @@ impl Plan {
     }
 }
 
+/// What is known of how the query was typed.
+struct Typing {
+    /// Whether it is short enough to be typed by hand.
+    short: bool,
+    /// The word it ends in the middle of.
+    unfinished: Option<String>,
+}
+
+fn words_typed(folded: &str) -> Typing {
+    let words = analysis::words_of_folded(folded);
+    let ends = folded.ends_with(char::is_alphanumeric);
+    Typing {
+        short: words.len() <= bounds::TYPED_WORDS,
+        unfinished: words.last().filter(|_| ends).map(|word| word.surface.clone()),
+    }
+}
+
+impl Typing {
+    /// Words to look for in place of one that no tool has.
+    fn instead_of(&self, index: &ToolIndex, word: &Seen) -> Result<Vec<String>, SearchError> {
+        if !self.short || word.joined {
+            return Ok(Vec::new());
+        }
+        if self.unfinished.as_deref() == Some(&word.surface) {
+            let completed = index.completions_of(&word.surface)?;
+            if !completed.is_empty() {
+                return Ok(completed);
+            }
+        }
+        Ok(index.respelt(&word.surface)?.into_iter().collect())
+    }
+}
+
 fn note(word: &Word, part: usize, seen: &mut HashMap<String, Seen>) {
     let order = seen.len();
     if order >= bounds::QUERY_WORDS && !seen.contains_key(&word.stem) {
@@ -161,6 +270,7 @@ fn note(word: &Word, part: usize, seen: &mut HashMap<String, Seen>) {
     };
     let entry = seen.entry(word.stem.clone()).or_insert_with(|| Seen {
         surface: word.surface.clone(),
+        joined: word.joined,
         order,
         ..Seen::default()
     });

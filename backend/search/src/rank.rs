@@ -8,18 +8,22 @@ use crate::error::SearchError;
 use crate::exact::Named;
 use crate::family;
 use crate::features;
-use crate::hits::{Hit, Match, Strength};
+use crate::filter::{Filter, Scope};
+use crate::hits::{Found, Hit, Match, Strength};
 use crate::index::{Place, ToolIndex};
 use crate::num::grid;
 use crate::plan::{self, Plan};
 use crate::rerank;
 use crate::schema::{FIELDS, Facts, NAMES, SERVER};
 use crate::score::Candidate;
+use crate::tally::Tally;
 use crate::{bounds, text};
 
 /// How tools are ranked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
+    /// By the first stage alone: for what the second was not trained on.
+    FirstStage,
     /// By words alone, with no table of meanings; the reference.
     Lexical,
     /// The best by words, put in order with what words mean.
@@ -59,6 +63,8 @@ pub(crate) struct Ranked {
     pub(crate) candidate: Candidate,
     pub(crate) score: f32,
     pub(crate) exact: bool,
+    /// The query names it, or nearly does.
+    pub(crate) named: bool,
     /// The query names this very tool, not only its name: no copy takes its place.
     pub(crate) pinned: bool,
     pub(crate) copies: Vec<Place>,
@@ -67,31 +73,56 @@ pub(crate) struct Ranked {
 impl ToolIndex {
     /// The tools that fit a query, best first.
     pub fn search(&self, query: &str, options: &SearchOptions) -> Result<Vec<Hit>, SearchError> {
+        Ok(self.find(query, &Filter::default(), options)?.hits)
+    }
+
+    /// The same among the tools a filter lets pass, with what can be said of the whole.
+    pub fn find(&self, query: &str, filter: &Filter, options: &SearchOptions) -> Result<Found, SearchError> {
+        let scope = Scope::of(self, filter)?;
+        let (plan, ranked, tally) = self.ranking(query, &scope, options.mode, bounds::CANDIDATES, false)?;
+        let ranked = self.spread(&plan, ranked, options);
+        let hits = ranked.iter().take(options.limit);
+        Ok(Found {
+            hits: hits.map(|ranked| self.hit(&plan, ranked)).collect(),
+            matched: tally.any,
+            instead: plan.instead,
+            unknown: plan.unknown,
+        })
+    }
+
+    /// Everything that fits, in order, copies folded.
+    pub(crate) fn ranking(
+        &self,
+        query: &str,
+        scope: &Scope,
+        mode: Mode,
+        most: usize,
+        detailed: bool,
+    ) -> Result<(Plan, Vec<Ranked>, Tally), SearchError> {
         let folded = plan::readable(query);
         let plan = plan::plan(self, &folded)?;
-        let named = self.named(&folded)?;
-        let candidates = self.candidates(&plan)?;
+        let named = self.named(&folded, scope)?;
+        let mut tally = Tally::of(&plan, &named);
+        tally.detailed = detailed;
+        let candidates = self.candidates(&plan, scope, most, Some(&mut tally))?;
+        tally.add_named(self);
         let tier = self.first_tier(&named, &candidates);
         let mut ranked = self.fold(
             candidates
                 .into_iter()
                 .map(|candidate| Ranked::of(candidate, false)),
         );
-        self.rerank(options.mode, &plan, &mut ranked);
+        self.rerank(mode, &plan, &mut ranked);
         let ranked = self.fold(tier.into_iter().chain(ranked));
-        let ranked = self.spread(&plan, ranked, options);
-        Ok(ranked
-            .into_iter()
-            .take(options.limit)
-            .map(|ranked| self.hit(&plan, &ranked))
-            .collect())
+        Ok((plan, ranked, tally))
     }
 
     /// What the second stage sees of a query's candidates, for training it.
     pub fn training_rows(&self, query: &str) -> Result<Vec<(String, Vec<f32>)>, SearchError> {
         let folded = plan::readable(query);
         let plan = plan::plan(self, &folded)?;
-        let candidates = self.candidates(&plan)?;
+        let scope = Scope::of(self, &Filter::default())?;
+        let candidates = self.candidates(&plan, &scope, bounds::CANDIDATES, None)?;
         let mut ranked = self.fold(
             candidates
                 .into_iter()
@@ -106,6 +137,9 @@ impl ToolIndex {
     }
 
     fn rerank(&self, mode: Mode, plan: &Plan, ranked: &mut [Ranked]) {
+        if mode == Mode::FirstStage {
+            return;
+        }
         let head = ranked.len().min(bounds::RERANKED);
         let rows = features::rows(self, plan, &ranked[..head]);
         for (ranked, row) in ranked[..head].iter_mut().zip(&rows) {
@@ -151,6 +185,7 @@ impl ToolIndex {
             let candidate = known.unwrap_or_else(|| Candidate::unscored(place));
             Ranked {
                 pinned,
+                named: true,
                 ..Ranked::of(candidate, exact)
             }
         };
@@ -229,7 +264,7 @@ impl ToolIndex {
     }
 
     /// Puts off what one server has too much of, as long as another server has something nearly as good.
-    fn spread(&self, plan: &Plan, ranked: Vec<Ranked>, options: &SearchOptions) -> Vec<Ranked> {
+    pub(crate) fn spread(&self, plan: &Plan, ranked: Vec<Ranked>, options: &SearchOptions) -> Vec<Ranked> {
         let mut counts: HashMap<u64, usize> = HashMap::new();
         let mut left: VecDeque<Ranked> = ranked.into();
         let mut first = Vec::new();
@@ -253,7 +288,7 @@ impl ToolIndex {
         first
     }
 
-    fn hit(&self, plan: &Plan, ranked: &Ranked) -> Hit {
+    pub(crate) fn hit(&self, plan: &Plan, ranked: &Ranked) -> Hit {
         let candidate = &ranked.candidate;
         let covered = features::covered(plan, any(candidate));
         let strength = match (ranked.exact, covered >= 0.5) {
@@ -271,16 +306,25 @@ impl ToolIndex {
                 .map(|&place| self.id(place).to_owned())
                 .collect(),
             score: grid(ranked.score),
+            parts: [candidate.whole, candidate.part, candidate.pairs].map(grid),
+            first_seen: self.facts(candidate.place).seen,
+            changed: self.facts(candidate.place).changed,
         }
     }
 }
 
 impl Ranked {
+    /// A tool that is listed for no word.
+    pub(crate) fn unscored(place: Place) -> Self {
+        Self::of(Candidate::unscored(place), false)
+    }
+
     fn of(candidate: Candidate, exact: bool) -> Self {
         Self {
             score: candidate.lexical,
             candidate,
             exact,
+            named: false,
             pinned: false,
             copies: Vec::new(),
         }

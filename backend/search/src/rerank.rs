@@ -10,7 +10,7 @@ use crate::rank::Mode;
 /// A score for the order of one answer; comparable with nothing else.
 pub(crate) fn score(mode: Mode, row: &[f32; COUNT]) -> f32 {
     let model = match mode {
-        Mode::Lexical => &*LEXICAL,
+        Mode::Lexical | Mode::FirstStage => &*LEXICAL,
         Mode::Default => &*DEFAULT,
     };
     model.trees.iter().map(|tree| tree.value(row)).sum()

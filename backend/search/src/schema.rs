@@ -6,6 +6,7 @@ use tantivy::tokenizer::{PreTokenizedString, Token};
 
 use crate::document::ToolDocument;
 use crate::family;
+use crate::labels::Labels;
 use crate::meaning::WIDTH;
 use crate::shape::Shape;
 use crate::text::ToolText;
@@ -28,7 +29,7 @@ pub(crate) const NAMES: [&str; FIELDS] = [
 ];
 
 /// Raised whenever the same tool would become other terms: an index of another layout is built again.
-pub(crate) const LAYOUT: &str = "toolmark.search/1";
+pub(crate) const LAYOUT: &str = "toolmark.search/2";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
@@ -40,7 +41,11 @@ pub(crate) struct Fields {
     pub(crate) keys: Field,
     /// The same read backwards, to repair a slip in the first half.
     pub(crate) keys_reversed: Field,
+    /// Words of name, title and server as they are written, to complete and respell what is typed.
+    pub(crate) surfaces: Field,
     pub(crate) id: Field,
+    /// The server's name as it is: what is taken out together.
+    pub(crate) of_server: Field,
     pub(crate) facts: Field,
     /// Directions of the whole tool and of its name, eight bytes a value.
     pub(crate) meaning: Field,
@@ -56,13 +61,15 @@ pub(crate) struct Facts {
     /// A sketch of the description: equal bytes count the words two descriptions share.
     pub(crate) sketch: [u64; 2],
     pub(crate) seen: u64,
+    pub(crate) changed: u64,
+    pub(crate) labels: Labels,
     pub(crate) trust: u64,
     pub(crate) shape: Shape,
 }
 
 impl Facts {
     /// Values of the column, in order.
-    const COUNT: usize = 8;
+    const COUNT: usize = 10;
 
     fn to_values(self) -> [u64; Self::COUNT] {
         let [shape, kinds] = self.shape.to_values();
@@ -73,6 +80,8 @@ impl Facts {
             low,
             high,
             self.seen,
+            self.changed,
+            self.labels.bits(),
             self.trust,
             shape,
             kinds,
@@ -81,7 +90,19 @@ impl Facts {
 
     /// Reads what [`Self::to_values`] wrote; a column that is too short is another layout.
     pub(crate) fn from_values(values: &[u64]) -> Option<Self> {
-        let &[server, name, low, high, seen, trust, shape, kinds] = values else {
+        let &[
+            server,
+            name,
+            low,
+            high,
+            seen,
+            changed,
+            labels,
+            trust,
+            shape,
+            kinds,
+        ] = values
+        else {
             return None;
         };
         Some(Self {
@@ -89,6 +110,8 @@ impl Facts {
             name,
             sketch: [low, high],
             seen,
+            changed,
+            labels: Labels::from_bits(labels),
             trust,
             shape: Shape::from_values([shape, kinds]),
         })
@@ -105,8 +128,10 @@ pub(crate) fn schema() -> (Schema, Fields) {
         text,
         pairs: builder.add_text_field("pairs", plain.clone()),
         keys: builder.add_text_field("keys", plain.clone()),
-        keys_reversed: builder.add_text_field("keys_reversed", plain),
+        keys_reversed: builder.add_text_field("keys_reversed", plain.clone()),
+        surfaces: builder.add_text_field("surfaces", plain),
         id: builder.add_text_field("id", STRING | FAST),
+        of_server: builder.add_text_field("of_server", STRING),
         facts: builder.add_u64_field("facts", FAST),
         meaning: builder.add_u64_field("meaning", FAST),
     };
@@ -127,6 +152,7 @@ pub(crate) fn document(fields: &Fields, tool: &ToolDocument) -> TantivyDocument 
     let text = ToolText::of(tool);
     let mut out = TantivyDocument::default();
     out.add_text(fields.id, &tool.id);
+    out.add_text(fields.of_server, &tool.server);
     for (field, words) in fields.text.iter().zip(&text.words) {
         add(&mut out, *field, words.iter().map(String::as_str));
     }
@@ -138,11 +164,23 @@ pub(crate) fn document(fields: &Fields, tool: &ToolDocument) -> TantivyDocument 
         fields.keys_reversed,
         backwards.iter().map(String::as_str),
     );
+    add(
+        &mut out,
+        fields.surfaces,
+        text.surfaces.iter().map(String::as_str),
+    );
     let facts = Facts {
         server: family::hash(&tool.server),
-        name: family::hash(&text.name_key),
+        // A server in an index of servers is nobody's copy: two of one name are two.
+        name: family::hash(if tool.id == tool.server {
+            &tool.id
+        } else {
+            &text.name_key
+        }),
         sketch: family::sketch(&text.described),
         seen: tool.first_seen,
+        changed: tool.changed,
+        labels: tool.labels,
         trust: u64::from(tool.trust),
         shape: Shape::of(tool, &text),
     };

@@ -10,10 +10,12 @@ use tantivy::{DocId, InvertedIndexReader};
 
 use crate::bounds;
 use crate::error::SearchError;
+use crate::filter::Scope;
 use crate::index::{Place, Segment, ToolIndex};
 use crate::num::real_u32;
 use crate::plan::Plan;
 use crate::schema::FIELDS;
+use crate::tally::Tally;
 
 /// Weight of each field, and how much its length is held against it.
 const WEIGHT: [f32; FIELDS] = [3.0, 2.1, 1.1, 1.0, 0.5, 0.45];
@@ -105,8 +107,14 @@ impl ToolIndex {
         counts.sum()
     }
 
-    /// The best tools by words, best first.
-    pub(crate) fn candidates(&self, plan: &Plan) -> Result<Vec<Candidate>, SearchError> {
+    /// The best tools by words, best first, at most so many; all that share a word are seen by the tally.
+    pub(crate) fn candidates(
+        &self,
+        plan: &Plan,
+        scope: &Scope,
+        most: usize,
+        tally: Option<&mut Tally>,
+    ) -> Result<Vec<Candidate>, SearchError> {
         let parts = plan.parts.max(1);
         let mut scored = Vec::with_capacity(self.segments.len());
         for segment in &self.segments {
@@ -119,7 +127,15 @@ impl ToolIndex {
             score_pairs(segment, plan, &mut scratch)?;
             scored.push(scratch);
         }
-        let candidates = self.best(parts, &scored);
+        if let Some(tally) = tally {
+            for ((number, _), scratch) in self.segments.iter().enumerate().zip(&scored) {
+                for &doc in &scratch.touched {
+                    let place = Place { segment: number, doc };
+                    tally.see(self, scope, place, &scratch.has[doc as usize]);
+                }
+            }
+        }
+        let candidates = self.best(parts, &scored, scope, most);
         for mut scratch in scored {
             scratch.clear(parts);
             if let Ok(mut pool) = self.scratch.lock() {
@@ -175,25 +191,24 @@ impl ToolIndex {
     }
 
     /// Joins what the segments gave: the same numbers, however they are cut.
-    fn best(&self, parts: usize, scored: &[Scratch]) -> Vec<Candidate> {
+    fn best(&self, parts: usize, scored: &[Scratch], scope: &Scope, count: usize) -> Vec<Candidate> {
         let mut most = Most::default();
-        for (segment, scratch) in self.segments.iter().zip(scored) {
-            for &doc in scratch.touched.iter().filter(|&&doc| segment.is_alive(doc)) {
-                most.see(scratch, doc, parts);
+        for (number, scratch) in scored.iter().enumerate() {
+            let places = scratch.touched.iter().map(|&doc| Place { segment: number, doc });
+            for place in places.filter(|&place| scope.has(self, place)) {
+                most.see(scratch, place.doc, parts);
             }
         }
         let mut found = Vec::new();
-        for ((number, segment), scratch) in self.segments.iter().enumerate().zip(scored) {
-            let alive = scratch.touched.iter().filter(|&&doc| segment.is_alive(doc));
-            found.extend(alive.map(|&doc| {
-                let place = Place { segment: number, doc };
-                (most.lexical(scratch, doc, parts), place)
-            }));
+        for (number, scratch) in scored.iter().enumerate() {
+            let places = scratch.touched.iter().map(|&doc| Place { segment: number, doc });
+            let inside = places.filter(|&place| scope.has(self, place));
+            found.extend(inside.map(|place| (most.lexical(scratch, place.doc, parts), place)));
         }
         let order = |a: &(f32, Place), b: &(f32, Place)| self.order(a.0, a.1, b.0, b.1);
-        if found.len() > bounds::CANDIDATES {
-            found.select_nth_unstable_by(bounds::CANDIDATES, order);
-            found.truncate(bounds::CANDIDATES);
+        if found.len() > count {
+            found.select_nth_unstable_by(count, order);
+            found.truncate(count);
         }
         found.sort_unstable_by(order);
         let candidate =

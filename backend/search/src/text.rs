@@ -16,6 +16,8 @@ pub(crate) struct ToolText {
     pub(crate) pairs: Vec<String>,
     pub(crate) keys: Vec<String>,
     pub(crate) name_key: String,
+    /// Words of name, title and server as written.
+    pub(crate) surfaces: Vec<String>,
     /// The distinct words of the description, for the sketch.
     pub(crate) described: Vec<String>,
     /// Directions of the whole tool and of its name.
@@ -61,6 +63,7 @@ impl ToolText {
             }
         }
         out.words[SERVER] = stems(&server);
+        out.surfaces = surfaces(&[&name, &title, &server]);
         out.words[DESCRIPTION] = stems(&description);
         out.described.clone_from(&out.words[DESCRIPTION]);
         out.described.sort_unstable();
@@ -110,6 +113,14 @@ fn described(text: &str, chars: usize, distinct: usize) -> Vec<Word> {
         seen.len() <= distinct
     };
     words.into_iter().take_while(keep).collect()
+}
+
+fn surfaces(texts: &[&[Word]]) -> Vec<String> {
+    let words = texts.iter().flat_map(|words| words.iter());
+    let mut words: Vec<String> = words.map(|word| word.surface.clone()).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
 }
 
 fn stems(words: &[Word]) -> Vec<String> {

@@ -95,5 +95,6 @@ fn document(tool: &Value, order: usize) -> ToolDocument {
         parameters: ToolDocument::parameters_of(&tool["inputSchema"]),
         trust: 0,
         first_seen: u64::try_from(order).unwrap_or(u64::MAX),
+        ..ToolDocument::default()
     }
 }

@@ -2,15 +2,20 @@
 
 mod alerts;
 mod check_pins;
+mod complete;
+mod find;
 mod get_document;
 mod get_manifest;
 mod get_own_version;
 mod get_server;
 mod get_stats;
+mod get_tool;
 mod list_events;
 mod list_own_servers;
 mod list_own_versions;
 mod list_snapshots;
+mod list_tools;
+pub(crate) mod listing;
 mod openapi;
 mod shapes;
 
@@ -21,15 +26,19 @@ pub(crate) use alerts::{
     test_endpoint,
 };
 pub(crate) use check_pins::check_pins;
+pub(crate) use complete::complete;
+pub(crate) use find::{find, find_by_post};
 pub(crate) use get_document::get_document;
 pub(crate) use get_manifest::get_manifest;
 pub(crate) use get_own_version::get_own_version;
 pub(crate) use get_server::get_server;
 pub(crate) use get_stats::get_stats;
+pub(crate) use get_tool::get_tool;
 pub(crate) use list_events::list_events;
 pub(crate) use list_own_servers::list_own_servers;
 pub(crate) use list_own_versions::list_own_versions;
 pub(crate) use list_snapshots::list_snapshots;
+pub(crate) use list_tools::{list_tools, marks, problem as find_problem};
 pub(crate) use openapi::{document, get_own_openapi};
 
 use serde::Serialize;

@@ -10,6 +10,7 @@ mod ext;
 mod extract;
 mod feeds;
 mod lists;
+mod mcp;
 mod metrics;
 mod middleware;
 mod observed;
@@ -21,6 +22,7 @@ mod settings;
 mod site;
 mod state;
 
+pub use mcp::{Find, FindTools, Finding, tool_definition};
 pub use problem::{Code, FieldError, Problem};
 pub use serve::serve;
 pub use settings::{Build, RateLimit, ServerSettings};

@@ -9,7 +9,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::middleware::{around, compression, is_official, is_version_word, panicked};
 use crate::problem::{Code, Problem};
 use crate::state::App;
-use crate::{api, ext, feeds, pages, site};
+use crate::{api, ext, feeds, mcp, pages, site};
 
 /// The site, both APIs, and what is around every request.
 pub(crate) fn router(app: App) -> Router {
@@ -19,6 +19,7 @@ pub(crate) fn router(app: App) -> Router {
         .merge(own())
         .merge(alerts())
         .merge(unversioned())
+        .merge(mcp(&app))
         .fallback(not_found)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn_with_state(app.clone(), around))
@@ -74,6 +75,13 @@ fn own() -> Router<App> {
             get(ext::get_manifest),
         )
         .route("/api/v1/diff", get(pages::get_diff))
+        .route(
+            "/api/v1/servers/{name}/versions/{version}/tools/{tool}",
+            get(ext::get_tool),
+        )
+        .route("/api/v1/tools", get(ext::list_tools))
+        .route("/api/v1/find", get(ext::find).post(ext::find_by_post))
+        .route("/api/v1/complete", get(ext::complete))
         .route("/api/v1/events", get(ext::list_events))
         .route("/api/v1/stats", get(ext::get_stats))
         .route("/api/v1/openapi.json", get(ext::get_own_openapi))
@@ -116,6 +124,14 @@ fn alerts() -> Router<App> {
 async fn other_method() -> Problem {
     Problem::new(Code::MethodNotAllowed, "this operation has another method")
         .hint("the methods are in the header `Allow` of this answer")
+}
+
+/// One path, and nothing below it.
+fn mcp(app: &App) -> Router<App> {
+    let endpoint = mcp::endpoint(app.registry.clone(), &app.settings.build.version);
+    Router::new()
+        .route_service("/mcp", endpoint)
+        .layer(from_fn_with_state(app.clone(), mcp::gate))
 }
 
 fn unversioned() -> Router<App> {

@@ -39,6 +39,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     registry.apply_policy().await.map_err(io::Error::other)?;
+    let following = registry.clone();
     let app = App::new(registry, settings);
     let stopping = app.stopping.clone();
     let site = accept(&app, listener, routes::router(app.clone()));
@@ -48,13 +49,21 @@ pub async fn serve(
             None => Ok(()),
         }
     };
+    let until = app.stopping.clone();
+    let index = async {
+        tokio::select! {
+            () = following.follow_feed() => {}
+            () = until.cancelled() => {}
+        }
+        Ok(())
+    };
     let end = async {
         shutdown.await;
         info!("stopping; running requests have {} s", DRAIN.as_secs());
         stopping.cancel();
         Ok(())
     };
-    tokio::try_join!(site, numbers, end).map(|_| ())
+    tokio::try_join!(site, numbers, index, end).map(|_| ())
 }
 
 async fn accept(app: &App, listener: TcpListener, router: Router) -> io::Result<()> {

@@ -18,6 +18,10 @@ pub struct ServerSettings {
     pub github_client_id: Option<String>,
     /// Where security reports go, as a URI: `mailto:…` or `https://…`. Without it there is no `security.txt`.
     pub security_contact: Option<String>,
+    /// Hosts under which `/mcp` may be asked, beside the public URL, addresses and this machine; `*` for any.
+    pub mcp_hosts: Vec<String>,
+    /// Origins of web pages that may ask `/mcp`, beside the public URL and this machine; `*` for any.
+    pub mcp_origins: Vec<String>,
     /// Bytes the cache of lists may hold.
     pub list_cache_bytes: u64,
     /// Most connections at one time.
@@ -79,6 +83,8 @@ impl Default for ServerSettings {
             trusted_proxies: Vec::new(),
             github_client_id: None,
             security_contact: None,
+            mcp_hosts: Vec::new(),
+            mcp_origins: Vec::new(),
             list_cache_bytes: 32 * 1024 * 1024,
             connections: 4096,
             head_read: Duration::from_secs(30),

@@ -25,7 +25,12 @@ pub(crate) async fn live() -> Response {
 /// The store answers.
 pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Problem> {
     match app.registry.ready().await {
-        Ok(()) => Ok(answer::fresh(r#"{"status":"ready"}"#.to_owned())),
+        Ok(()) => {
+            let reached = app.registry.index_reached();
+            let search = if reached < 0 { "rebuilding" } else { "ready" };
+            let body = serde_json::json!({"status": "ready", "search": search, "event": reached.max(0)});
+            Ok(answer::fresh(body.to_string()))
+        }
         Err(error) => {
             tracing::warn!(error = %error, "not ready: {error}");
             Err(Problem::new(Code::Unavailable, "the store does not answer"))

@@ -148,6 +148,13 @@ impl Store {
         rows.into_iter().map(Event::try_from).collect()
     }
 
+    /// Which server each event after `after` is about, in order: also where the event itself is blanked.
+    pub async fn servers_touched(&self, after: i64, limit: u32) -> Result<Vec<(i64, String)>, StoreError> {
+        const TOUCHED: &str = "select seq, server from events where seq > $1 order by seq limit $2";
+        Ok(on!(read self, db =>
+            sqlx::query_as(TOUCHED).bind(after).bind(i64::from(limit)).fetch_all(db).await)?)
+    }
+
     /// Waits until the feed is past `seq`, at most so long; returns the newest number.
     pub async fn wait_past(&self, seq: i64, at_most: Duration) -> Result<i64, StoreError> {
         let mut seen = self.inner.head.subscribe();

@@ -1,6 +1,6 @@
 //! Reading what was observed: the looks at one version, and what each server is shown with.
 
-use sqlx::FromRow;
+use sqlx::{FromRow, QueryBuilder};
 use toolmark_domain::digest::Digest;
 use toolmark_domain::event::Severity;
 use toolmark_domain::manifest::Era;
@@ -243,4 +243,32 @@ impl Store {
             .bind(after).bind(i64::from(limit)).fetch_all(db).await)?;
         all(rows)
     }
+
+    /// [`Self::current_snapshot`] of each of these servers that has one.
+    pub async fn current_snapshots_of(&self, names: &[String]) -> Result<Vec<StoredSnapshot>, StoreError> {
+        let mut found = Vec::new();
+        for names in names.chunks(NAMES) {
+            let rows: Vec<SnapshotRow> = on!(read self, db => {
+                let mut query = QueryBuilder::new(concat!(
+                    "select ",
+                    snapshot_columns!(),
+                    " from versions v join snapshots s on s.version_id = v.id where v.is_current and not v.hidden \
+                     and v.status <> 'deleted' and s.is_shown and v.name in ("
+                ));
+                let mut list = query.separated(", ");
+                for name in names {
+                    list.push_bind(name);
+                }
+                query.push(") order by v.name, s.position");
+                query.build_query_as().fetch_all(db).await
+            })?;
+            found.extend(rows);
+        }
+        // Of several targets the first that has a manifest stands for the version.
+        found.dedup_by(|next, kept| next.server == kept.server);
+        all(found)
+    }
 }
+
+/// Names in one statement.
+const NAMES: usize = 200;

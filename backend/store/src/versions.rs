@@ -62,7 +62,32 @@ const OF_SERVER: &str = concat!(
      order by v.published_at desc, v.version desc"
 );
 
+/// Names in one statement.
+const NAMES: usize = 200;
+
 impl Store {
+    /// The current version of each of these servers that may be seen and is not deleted.
+    pub async fn current_of(&self, names: &[String]) -> Result<Vec<Version>, StoreError> {
+        let mut found = Vec::new();
+        for names in names.chunks(NAMES) {
+            let rows: Vec<VersionRow> = on!(read self, db => {
+                let mut query = QueryBuilder::new(concat!(
+                    "select ",
+                    version_columns!(),
+                    " from versions v where v.is_current and not v.hidden and v.status <> 'deleted' and v.name in ("
+                ));
+                let mut list = query.separated(", ");
+                for name in names {
+                    list.push_bind(name);
+                }
+                query.push(")");
+                query.build_query_as().fetch_all(db).await
+            })?;
+            found.extend(rows);
+        }
+        rows::versions(found)
+    }
+
     /// A page of the official list: by name, then by version as text, strictly after `after`.
     pub async fn list_versions(
         &self,

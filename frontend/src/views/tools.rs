@@ -104,7 +104,7 @@ impl ToolRow {
     }
 }
 
-fn tool_path(base: &str, key: &str) -> String {
+pub(crate) fn tool_path(base: &str, key: &str) -> String {
     // An empty name and dots alone would be lost in a path.
     let lost = key.is_empty() || key.starts_with('~') || key.chars().all(|c| c == '.');
     format!(

@@ -15,9 +15,9 @@ use toolmark_domain::timestamp::Timestamp;
 use toolmark_domain::version::VersionId;
 use toolmark_frontend::Page;
 use toolmark_frontend::views::{
-    ApiView, Change, ChangesView, Declared, DocView, ErrorView, FormFinding, HomeView, InstanceStatus, Look,
-    Moment, PublisherView, SearchView, ServerView, Site, StatsView, StatusView, ToolHistory, ToolView,
-    ToolsView, VersionsView,
+    ApiView, Change, ChangesView, Declared, DocView, ErrorView, FacetView, FormFinding, FoundTools, HomeView,
+    InstanceStatus, Look, Moment, PublisherView, SearchView, SearchWords, ServerView, Site, StatsView,
+    StatusView, ToolGroup, ToolHistory, ToolRowView, ToolView, ToolsView, VersionsView,
 };
 
 pub(crate) fn at(text: &str) -> Timestamp {
@@ -282,6 +282,53 @@ pub(crate) fn pages() -> Vec<Named> {
     .collect()
 }
 
+fn search(site: &Site, query: &str, rows: &[ServerSummary], found: FoundTools, more: bool) -> SearchView {
+    let words = SearchWords {
+        query: query.to_owned(),
+        narrow: if found.total > 0 {
+            vec![
+                ("era".into(), "modern".into()),
+                ("server".into(), query.to_owned()),
+            ]
+        } else {
+            Vec::new()
+        },
+        later: false,
+    };
+    SearchView::new(site, words, rows, found, more.then(|| query.to_owned()))
+}
+
+fn found_tools(text: &str) -> FoundTools {
+    let tool = ToolRowView {
+        id: format!("io.github.northwind/weather#{text}"),
+        name: text.to_owned(),
+        title: Some(text.to_owned()),
+        summary: text.to_owned(),
+        marks: vec![[0, 5]],
+        deprecated: true,
+        high_findings: 2,
+        copies: 3,
+        tokens: 70,
+        verdict: Some("verified".to_owned()),
+    };
+    FoundTools {
+        groups: vec![ToolGroup {
+            server: format!("io.github.northwind/{text}"),
+            version: text.to_owned(),
+            found: 9,
+            tools: vec![tool],
+        }],
+        total: 9,
+        facets: vec![FacetView {
+            name: "era",
+            values: vec![("modern", 9), ("legacy", 2)],
+        }],
+        relaxed: vec![text.to_owned()],
+        instead: vec![(text.to_owned(), text.to_owned())],
+        event: 7,
+    }
+}
+
 fn list_pages() -> Vec<Named> {
     let site = site();
     let weather = &weather_versions()[..1];
@@ -296,13 +343,25 @@ fn list_pages() -> Vec<Named> {
         ),
         named(
             "search",
-            SearchView::new(&site, "tide tables", &rows, None, Some("bmV4dA")),
+            search(
+                &site,
+                "tide tables",
+                &rows,
+                found_tools("Tells the tide <b>tables</b>"),
+                true,
+            ),
         ),
-        named("search-all", SearchView::new(&site, "", &rows, None, None)),
-        named("search-empty", SearchView::new(&site, MARKUP, &[], None, None)),
+        named(
+            "search-all",
+            search(&site, "", &rows, FoundTools::default(), false),
+        ),
+        named(
+            "search-empty",
+            search(&site, MARKUP, &[], FoundTools::default(), false),
+        ),
         named(
             "search-hostile",
-            SearchView::new(&site, MARKUP, &bad, Some(MARKUP), Some(MARKUP)),
+            search(&site, MARKUP, &bad, found_tools(MARKUP), true),
         ),
         named(
             "publisher",

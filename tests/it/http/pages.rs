@@ -139,6 +139,9 @@ async fn a_search_goes_on_over_pages_and_an_empty_one_repeats_nothing(builder: B
             .await;
     }
     app.publish("org.example/other", &["1.0.0"]).await;
+    app.registry
+        .wait_indexed(app.registry.head().await.unwrap())
+        .await;
     for first in ["/search.json?q=com.example", "/publishers/com.example.json"] {
         let first = app.get(first).await.expect(200).json();
         assert_eq!(first["servers"].as_array().unwrap().len(), 30);

@@ -191,6 +191,7 @@ fn document(tool: &ToolLine, order: usize) -> ToolDocument {
         // The file proves nothing about any of them; what it lists first was there first.
         trust: 0,
         first_seen: u64::try_from(order).unwrap_or(u64::MAX),
+        ..ToolDocument::default()
     }
 }
 

@@ -167,6 +167,8 @@ fn server_settings(settings: &Settings) -> ServerSettings {
         trusted_proxies: server.trusted_proxies.clone(),
         github_client_id: server.github_client_id.clone(),
         security_contact: server.security_contact.as_ref().map(ToString::to_string),
+        mcp_hosts: settings.mcp.hosts.clone(),
+        mcp_origins: settings.mcp.origins.clone(),
         list_cache_bytes: server.list_cache_bytes,
         connections: usize::try_from(server.connections.get()).unwrap_or(usize::MAX),
         body_read: std::time::Duration::from_secs(server.body_timeout_secs.get()),

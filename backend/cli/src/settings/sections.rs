@@ -63,6 +63,24 @@ settings! {
 }
 
 settings! {
+    /// Finding tools.
+    pub(crate) struct SearchSettings in "search" {
+        /// How tools are ranked: `default`, or `lexical`, which uses no table of word meanings.
+        mode: RankingMode = RankingMode::Default;
+    }
+}
+
+settings! {
+    /// The MCP endpoint, `/mcp`.
+    pub(crate) struct McpSettings in "mcp" {
+        /// Hosts under which it may be asked, beside the public address, numbers and this machine; `*` for any.
+        hosts: Vec<String> = Vec::new(), like "[\"registry.internal\"]";
+        /// Origins of web pages that may ask it, beside the public address and this machine; `*` for any.
+        origins: Vec<String> = Vec::new(), like "[\"https://app.example.com\"]";
+    }
+}
+
+settings! {
     /// Who may log in, and how.
     pub(crate) struct AuthSettings in "auth" {
         /// Lets anyone publish under `io.modelcontextprotocol.anonymous/` and log in for development.
@@ -194,6 +212,36 @@ settings! {
     }
 }
 
+/// How tools are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RankingMode {
+    Default,
+    Lexical,
+}
+
+impl Setting for RankingMode {
+    const EXPECTED: &'static str = "\"default\" or \"lexical\"";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        Self::from_text(value.as_str()?)
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "default" => Some(Self::Default),
+            "lexical" => Some(Self::Lexical),
+            _ => None,
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(match self {
+            Self::Default => "default",
+            Self::Lexical => "lexical",
+        })
+    }
+}
+
 /// The form of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogFormat {
@@ -230,6 +278,8 @@ pub(crate) struct Settings {
     pub(crate) server: ServerSettings,
     pub(crate) store: StoreSettings,
     pub(crate) jobs: JobSettings,
+    pub(crate) search: SearchSettings,
+    pub(crate) mcp: McpSettings,
     pub(crate) auth: AuthSettings,
     pub(crate) policy: PolicySettings,
     pub(crate) import: ImportSettings,
@@ -241,11 +291,13 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// The sections, in the order of the sample file. A new section is added here and in [`Self::sections_mut`].
-    pub(crate) fn sections(&self) -> [&dyn Section; 10] {
+    pub(crate) fn sections(&self) -> [&dyn Section; 12] {
         [
             &self.server,
             &self.store,
             &self.jobs,
+            &self.search,
+            &self.mcp,
             &self.auth,
             &self.policy,
             &self.import,
@@ -257,11 +309,13 @@ impl Settings {
     }
 
     /// The same sections, to be filled.
-    pub(crate) fn sections_mut(&mut self) -> [&mut dyn Section; 10] {
+    pub(crate) fn sections_mut(&mut self) -> [&mut dyn Section; 12] {
         [
             &mut self.server,
             &mut self.store,
             &mut self.jobs,
+            &mut self.search,
+            &mut self.mcp,
             &mut self.auth,
             &mut self.policy,
             &mut self.import,

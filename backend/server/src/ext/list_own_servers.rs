@@ -4,9 +4,11 @@ use axum::extract::State;
 use axum::response::Response;
 use toolmark_domain::limits::{CURSOR_BYTES, LIST_SEARCH_CHARS, PAGE_DEFAULT, PAGE_MAX, SERVER_NAME_CHARS};
 use toolmark_registry::ServerFilter;
+use toolmark_registry::search::{After, ListOptions, Typed};
 
 use super::shapes::ServerPage;
-use super::{invalid_cursor, text};
+use super::{find_problem, invalid_cursor, text};
+use crate::answer;
 use crate::cursor;
 use crate::extract::{Ask, Own};
 use crate::problem::Problem;
@@ -20,10 +22,11 @@ const CURSOR: &str = "s1";
 #[utoipa::path(
     get, path = "/api/v1/servers", tag = "servers", operation_id = "list_servers",
     summary = "List servers by name",
-    description = "Each server once, by its current version. All filters hold together.",
+    description = "Each server once, by its current version. All filters hold together. With `q` the best ones first, \
+        ranked by the search index; without it all of them by name.",
     params(
         ("q" = Option<String>, Query, max_length = 200, pattern = r"^[^\u0000]*$",
-            description = "Words, each of which must stand in the name, title or description."),
+            description = "What it is called, what it is for, what its tools do. In it `name:`, `ns:`, `-word` and a phrase in quotation marks narrow the list."),
         ("namespace" = Option<String>, Query, max_length = 200, pattern = r"^[^\u0000]*$",
             description = "Only servers of this namespace."),
         ("kind" = Option<String>, Query, max_length = 40, pattern = r"^[^\u0000]*$",
@@ -36,6 +39,9 @@ const CURSOR: &str = "s1";
 )]
 pub(crate) async fn list_own_servers(State(app): State<App>, ask: Ask) -> Result<Response, Problem> {
     let asked = Asked::read(ask.query())?;
+    if asked.filter.search.is_some() {
+        return ranked(&app, &ask, &asked).await;
+    }
     let key = format!(
         "own,{},{}",
         asked.limit,
@@ -58,6 +64,51 @@ pub(crate) async fn list_own_servers(State(app): State<App>, ask: Ask) -> Result
         })
         .await?;
     Ok(entry.respond(ask.headers()))
+}
+
+/// The servers that fit the words best. Their cursor has the place of the last one before its name.
+async fn ranked(app: &App, ask: &Ask, asked: &Asked) -> Result<Response, Problem> {
+    let typed = Typed::read(asked.filter.search.as_deref().unwrap_or_default());
+    let mut filter = typed.filter;
+    if let Some(kind) = &asked.filter.kind
+        && !filter.wanted.add("registry_type", kind)
+    {
+        // A kind nobody counts: no server has it.
+        return Ok(answer::json(
+            text(&ServerPage {
+                servers: Vec::new(),
+                next_cursor: None,
+            }),
+            ask.headers(),
+        ));
+    }
+    if let Some(namespace) = &asked.filter.namespace {
+        filter.namespace = Some(namespace.clone());
+    }
+    let after = asked.after.as_deref().map(|after| {
+        let (place, id) = after.split_once(' ').unwrap_or(("", after));
+        After {
+            id: id.to_owned(),
+            place: place.parse().unwrap_or_default(),
+        }
+    });
+    let options = ListOptions {
+        mode: app.registry.settings().search_mode,
+        limit: asked.limit as usize,
+        after,
+        filter,
+        per_server: usize::MAX,
+    };
+    let page = app.registry.find_servers(&typed.text, options).await;
+    let page = page.map_err(|error| find_problem(&error))?;
+    let last = page.listing.hits.last().filter(|_| page.listing.more);
+    let next_cursor = last.map(|last| asked.cursor(&format!("{} {}", last.place, last.hit.id)));
+    let servers = page.servers.into_iter().map(|(summary, ..)| summary.into());
+    let body = ServerPage {
+        servers: servers.collect(),
+        next_cursor,
+    };
+    Ok(answer::json(text(&body), ask.headers()))
 }
 
 struct Asked {

@@ -26,6 +26,10 @@ use crate::problem::{Code, FieldError, OwnProblem};
         super::get_document::get_document,
         super::list_snapshots::list_snapshots,
         super::get_manifest::get_manifest,
+        super::get_tool::get_tool,
+        super::list_tools::list_tools,
+        super::find::find,
+        super::complete::complete,
         super::list_events::list_events,
         super::get_stats::get_stats,
         super::check_pins::check_pins,
@@ -53,6 +57,7 @@ use crate::problem::{Code, FieldError, OwnProblem};
     tags(
         (name = "servers", description = "What is recorded of servers and their versions"),
         (name = "observations", description = "What versions were seen to declare"),
+        (name = "search", description = "Tools of current versions, and `find_tools`"),
         (name = "registry", description = "The feed of events, and counts"),
         (name = "alerts", description = "Subscriptions, where their messages go, and the log of deliveries")
     )

@@ -145,7 +145,7 @@ impl<'a> Own<'a> {
             .map(|(_, value)| value.as_ref())
     }
 
-    fn refuse(&mut self, name: &str, message: String) {
+    pub(crate) fn refuse(&mut self, name: &str, message: String) {
         let value = self.first(name).map(short).unwrap_or_default();
         self.errors
             .push(FieldError::at(message, format!("query.{name}"), value));
@@ -171,6 +171,16 @@ impl<'a> Own<'a> {
                 None
             }
         }
+    }
+
+    /// One of these words; an empty value is an absent one.
+    pub(crate) fn one_of(&mut self, name: &str, known: &[&str]) -> Option<String> {
+        let value = self.first(name).filter(|value| !value.is_empty())?.to_owned();
+        if known.contains(&value.as_str()) {
+            return Some(value);
+        }
+        self.refuse(name, format!("expected one of `{}`", known.join("`, `")));
+        None
     }
 
     pub(crate) fn boolean(&mut self, name: &str) -> Option<bool> {

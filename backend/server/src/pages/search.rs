@@ -1,17 +1,32 @@
-//! `/search` and `/publishers/{namespace}`: lists of servers by name, page by page.
+//! `/search` and `/publishers/{namespace}`: tools and servers that fit, and lists of servers by name, page by page.
 
 use axum::extract::State;
 use axum::response::Response;
-use toolmark_domain::limits::{LIST_SEARCH_CHARS, PAGE_DEFAULT, SERVER_NAME_CHARS};
+use toolmark_domain::find::summary;
+use toolmark_domain::limits::{PAGE_DEFAULT, SERVER_NAME_CHARS};
 use toolmark_domain::record::ServerSummary;
-use toolmark_frontend::views::{PublisherView, SearchView};
-use toolmark_registry::ServerFilter;
+use toolmark_frontend::views::{
+    FacetView, FoundTools, PublisherView, SearchView, SearchWords, ToolGroup, ToolRowView,
+};
+use toolmark_registry::search::{After, ListOptions, Listing};
+use toolmark_registry::{FindError, ListedTool, ServerFilter, ToolPage};
 
 use super::{Form, not_recorded, page, site};
+use crate::ext::listing::Narrowed;
+use crate::ext::{find_problem, marks};
 use crate::extract::{Ask, Own, Segments};
 use crate::lists::store_problem;
 use crate::problem::Problem;
 use crate::state::App;
+
+/// First part of the cursors of this page.
+const CURSOR: &str = "p1";
+/// Most tools shown of one server before "n more here".
+const PER_SERVER: usize = 3;
+/// Servers shown above the tools.
+const SERVERS: usize = 10;
+/// Longest summary of a tool, in characters.
+const SUMMARY_CHARS: usize = 240;
 
 pub(crate) async fn search(State(app): State<App>, ask: Ask) -> Result<Response, Problem> {
     search_as(&app, &ask, Form::Html).await
@@ -22,17 +37,134 @@ pub(crate) async fn search_twin(State(app): State<App>, ask: Ask) -> Result<Resp
 }
 
 async fn search_as(app: &App, ask: &Ask, form: Form) -> Result<Response, Problem> {
-    let mut read = Own::parse(ask.query(), &["q", "cursor"]);
-    let query = read.text("q", LIST_SEARCH_CHARS).unwrap_or_default();
-    let cursor = read.text("cursor", SERVER_NAME_CHARS.1);
-    read.finish()?;
+    let asked = Narrowed::read(ask.query(), CURSOR)?;
+    let plain = asked.query.trim().is_empty() && asked.narrow.is_empty();
+    let view = if plain {
+        by_name(app, &asked).await?
+    } else {
+        match ranked(app, &asked).await {
+            Ok(view) => view,
+            // Until the index is there, the words are looked for in names and descriptions of servers.
+            Err(FindError::Rebuilding) => by_name(app, &asked).await?.being_built(),
+            Err(error) => return Err(find_problem(&error)),
+        }
+    };
+    page(&view, form, ask.headers())
+}
+
+/// Every server, by name.
+async fn by_name(app: &App, asked: &Narrowed) -> Result<SearchView, Problem> {
     let filter = ServerFilter {
-        search: Some(query.clone()).filter(|query| !query.trim().is_empty()),
+        search: Some(asked.query.clone()).filter(|query| !query.trim().is_empty()),
         ..ServerFilter::default()
     };
-    let (found, next) = list(app, &filter, cursor.as_deref()).await?;
-    let view = SearchView::new(&site(app), &query, &found, cursor.as_deref(), next.as_deref());
-    page(&view, form, ask.headers())
+    let after = asked.after.as_ref().map(|after| after.id.as_str());
+    let (found, next) = list(app, &filter, after).await?;
+    let cursor = next.map(|id| asked.cursor(CURSOR, &After { id, place: 0 }));
+    Ok(SearchView::new(
+        &site(app),
+        words(asked),
+        &found,
+        FoundTools::default(),
+        cursor,
+    ))
+}
+
+/// The tools that fit, and on the first page some servers; servers alone, page by page, where no tool fits.
+async fn ranked(app: &App, asked: &Narrowed) -> Result<SearchView, FindError> {
+    let mode = app.registry.settings().search_mode;
+    let (text, options) = asked.options(mode, app.registry.now(), PER_SERVER);
+    let tools = app.registry.list_tools(&text, options.clone()).await?;
+    let alone = tools.listing.total == 0;
+    let (servers, listing) = if alone || options.after.is_none() {
+        let limit = if alone { options.limit } else { SERVERS };
+        let page = app
+            .registry
+            .find_servers(&text, ListOptions { limit, ..options })
+            .await?;
+        (page.servers, page.listing)
+    } else {
+        (Vec::new(), Listing::default())
+    };
+    let paged = if alone { &listing } else { &tools.listing };
+    let last = paged.hits.last().filter(|_| paged.more);
+    let cursor = last.map(|last| {
+        let after = After {
+            id: last.hit.id.clone(),
+            place: last.place,
+        };
+        asked.cursor(CURSOR, &after)
+    });
+    let servers: Vec<ServerSummary> = servers.into_iter().map(|(summary, ..)| summary).collect();
+    let mut shown = found(&tools);
+    if alone {
+        shown.relaxed = listing.relaxed;
+        shown.instead = listing.instead;
+    }
+    Ok(SearchView::new(&site(app), words(asked), &servers, shown, cursor))
+}
+
+fn words(asked: &Narrowed) -> SearchWords {
+    SearchWords {
+        query: asked.query.clone(),
+        narrow: asked
+            .narrow
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect(),
+        later: asked.after.is_some(),
+    }
+}
+
+/// Tools below their servers, in the order of each server's best.
+fn found(tools: &ToolPage) -> FoundTools {
+    let mut groups: Vec<ToolGroup> = Vec::new();
+    for listed in &tools.tools {
+        let server = &listed.tool.server;
+        let row = row(listed);
+        match groups.iter_mut().find(|group| group.server == *server) {
+            Some(group) => group.tools.push(row),
+            None => groups.push(ToolGroup {
+                server: server.clone(),
+                version: listed.tool.version.clone(),
+                found: listed.of_server,
+                tools: vec![row],
+            }),
+        }
+    }
+    let listing = &tools.listing;
+    let facets = listing.facets.iter().filter(|facet| !facet.values.is_empty());
+    FoundTools {
+        groups,
+        total: listing.total,
+        facets: facets
+            .map(|facet| FacetView {
+                name: facet.group,
+                values: facet.values.clone(),
+            })
+            .collect(),
+        relaxed: listing.relaxed.clone(),
+        instead: listing.instead.clone(),
+        event: tools.event,
+    }
+}
+
+fn row(listed: &ListedTool) -> ToolRowView {
+    let tool = &listed.tool;
+    let summary = summary(&tool.description, SUMMARY_CHARS);
+    let words: Vec<String> = tool.why.iter().map(|(word, _)| word.clone()).collect();
+    ToolRowView {
+        id: tool.id.clone(),
+        name: tool.name.clone(),
+        title: tool.title.clone(),
+        marks: marks(&summary, &words),
+        summary,
+        deprecated: tool.status.is_some_and(|status| status.as_str() == "deprecated"),
+        high_findings: tool.high_findings,
+        copies: tool.also_in.len(),
+        tokens: tool.tokens,
+        verdict: tool.verdict.clone(),
+    }
 }
 
 /// `/publishers/{namespace}` and its twin: a namespace that ends in `.json` and has servers wins.
