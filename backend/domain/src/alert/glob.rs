@@ -29,6 +29,11 @@ pub fn head(pattern: &str) -> &str {
     pattern.split('*').next().unwrap_or_default()
 }
 
+/// What stands after the last star: every text that fits ends with it.
+pub fn tail(pattern: &str) -> &str {
+    pattern.rsplit('*').next().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -63,6 +68,7 @@ mod tests {
             let pattern = format!("{}*{}", &text[..from], &text[to..]);
             prop_assert!(fits(&pattern, &text));
             prop_assert!(text.starts_with(head(&pattern)));
+            prop_assert!(text.ends_with(tail(&pattern)));
         }
     }
 }

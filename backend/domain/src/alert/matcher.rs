@@ -14,6 +14,8 @@ pub struct Matcher<T> {
     by_server: HashMap<String, Vec<usize>>,
     /// Indices by what a namespace pattern begins with.
     by_head: HashMap<String, Vec<usize>>,
+    /// Indices by what a namespace pattern ends with, where it begins with a star.
+    by_tail: HashMap<String, Vec<usize>>,
     /// Indices of those about every server.
     any: Vec<usize>,
 }
@@ -25,6 +27,7 @@ impl<T> Matcher<T> {
             entries: Vec::new(),
             by_server: HashMap::new(),
             by_head: HashMap::new(),
+            by_tail: HashMap::new(),
             any: Vec::new(),
         };
         for (index, (_, filter)) in entries.iter().enumerate() {
@@ -35,8 +38,13 @@ impl<T> Matcher<T> {
                 matcher.by_server.entry(name.clone()).or_default().push(index);
             }
             for pattern in &filter.namespaces {
-                let head = glob::head(pattern).to_owned();
-                matcher.by_head.entry(head).or_default().push(index);
+                let head = glob::head(pattern);
+                let (map, key) = if head.is_empty() {
+                    (&mut matcher.by_tail, glob::tail(pattern))
+                } else {
+                    (&mut matcher.by_head, head)
+                };
+                map.entry(key.to_owned()).or_default().push(index);
             }
         }
         matcher.entries = entries;
@@ -57,7 +65,11 @@ impl<T> Matcher<T> {
             .map(|(at, _)| at)
             .chain([namespace.len()]);
         for end in ends {
-            if let Some(indices) = self.by_head.get(&namespace[..end]) {
+            let parts = [
+                self.by_head.get(&namespace[..end]),
+                self.by_tail.get(&namespace[end..]),
+            ];
+            for indices in parts.into_iter().flatten() {
                 let whole = |index: &&usize| self.entries[**index].1.fits(facts);
                 found.extend(indices.iter().filter(whole));
             }
