@@ -60,7 +60,7 @@ pub use toolmark_store::{
     Resend, ServerFilter, StatusChange, StoreError, StoreSettings, StoredAttempt, StoredChange,
     StoredSnapshot, StoredToken, StoredVerdict, Subscription, VerdictCause, VersionChoice, VersionFilter,
 };
-pub use verdicts::{Checked, VerdictDocuments};
+pub use verdicts::{Replayed, VerdictDocuments};
 pub use verify::{Verifier, VerifyError};
 pub use worker::WorkerSettings;
 

@@ -22,7 +22,7 @@ pub struct VerdictDocuments {
 
 /// A stored verdict, and the same check made again now.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct Replayed {
     pub row: StoredVerdict,
     pub report: Report,
     /// Whether both are the same, byte for byte.
@@ -57,12 +57,12 @@ impl Registry {
     }
 
     /// Makes the check of a stored verdict again, from the stored bytes, and compares.
-    pub async fn replay(&self, row: StoredVerdict) -> Result<Checked, VerifyError> {
+    pub async fn replay(&self, row: StoredVerdict) -> Result<Replayed, VerifyError> {
         let record = self.verdict_record(&row).await?;
         let blobs = self.evidence_of(&record).await?;
         let report = record.replay(|digest| blobs.get(&digest).cloned())?;
         let same = serde_json::to_vec(&report)? == self.verdict_bytes(&row.report).await?;
-        Ok(Checked { row, report, same })
+        Ok(Replayed { row, report, same })
     }
 
     /// Bytes of evidence; only what a check rests on is given out.

@@ -214,7 +214,9 @@ impl Registry {
         let new = self
             .new_verdict(verifier, found, target, (&report, &record), cause)
             .await?;
-        let new = NewVerdict { evidence, ..new };
+        let mut all = evidence;
+        all.extend(new.evidence);
+        let new = NewVerdict { evidence: all, ..new };
         let kept = self.store().record_verdict(&new, &[next]).await?;
         Ok(kept.map(|_| report))
     }
@@ -268,6 +270,7 @@ impl Registry {
                 && row.warnings == words(&report.warnings)
         });
         let summary = self.summary_of(verifier, target, report, record).await?;
+        let kept = self.keep_documents(record, report).await?;
         Ok(NewVerdict {
             server: found.server.clone(),
             version: found.version.clone(),
@@ -289,10 +292,10 @@ impl Registry {
             repository_id: record.declared.repository_id.clone(),
             builder: report.identity.clone(),
             basis: record.basis(),
-            record: self.keep(serde_json::to_vec(record)?).await?,
-            report: self.keep(serde_json::to_vec(report)?).await?,
+            record: kept[0].0,
+            report: kept[1].0,
             summary,
-            evidence: Vec::new(),
+            evidence: kept,
         })
     }
 
@@ -328,6 +331,7 @@ impl Registry {
         let changed = (row.verdict, row.level) != (report.verdict, report.level)
             || row.reasons != words(&report.reasons)
             || row.warnings != words(&report.warnings);
+        let kept = self.keep_documents(&again, &report).await?;
         let target = Target {
             position: usize::try_from(row.position).unwrap_or_default(),
             kind: row.line.split(':').next().unwrap_or_default().to_owned(),
@@ -355,16 +359,30 @@ impl Registry {
             repository_id: row.repository_id.clone(),
             builder: report.identity.clone(),
             basis: again.basis(),
-            record: self.keep(serde_json::to_vec(&again)?).await?,
-            report: self.keep(serde_json::to_vec(&report)?).await?,
+            record: kept[0].0,
+            report: kept[1].0,
             summary: self.summary_of(verifier, &target, &report, &again).await?,
-            evidence: roots_and_keys(&verifier.checker),
+            evidence: [kept, roots_and_keys(&verifier.checker)].concat(),
             told: told(&report, Some(row)),
             quiet: !changed,
         };
         self.keep_roots(&verifier.checker).await?;
         self.store().record_verdict(&new, &[]).await?;
         Ok(changed)
+    }
+
+    /// Keeps record and report; gives digests and sizes, in this order.
+    async fn keep_documents(
+        &self,
+        record: &Record,
+        report: &Report,
+    ) -> Result<Vec<(Digest, u64)>, VerifyError> {
+        let mut kept = Vec::new();
+        for bytes in [serde_json::to_vec(record)?, serde_json::to_vec(report)?] {
+            let size = bytes.len() as u64;
+            kept.push((self.keep(bytes).await?, size));
+        }
+        Ok(kept)
     }
 
     async fn keep_roots(&self, checker: &Checker) -> Result<(), VerifyError> {

@@ -3,8 +3,10 @@
 mod alerts;
 mod check_pins;
 mod get_document;
+mod get_evidence;
 mod get_manifest;
 mod get_own_version;
+mod get_provenance;
 mod get_server;
 mod get_stats;
 mod list_events;
@@ -22,8 +24,10 @@ pub(crate) use alerts::{
 };
 pub(crate) use check_pins::check_pins;
 pub(crate) use get_document::get_document;
+pub(crate) use get_evidence::get_evidence;
 pub(crate) use get_manifest::get_manifest;
 pub(crate) use get_own_version::get_own_version;
+pub(crate) use get_provenance::get_provenance;
 pub(crate) use get_server::get_server;
 pub(crate) use get_stats::get_stats;
 pub(crate) use list_events::list_events;

@@ -26,6 +26,8 @@ use crate::problem::{Code, FieldError, OwnProblem};
         super::get_document::get_document,
         super::list_snapshots::list_snapshots,
         super::get_manifest::get_manifest,
+        super::get_provenance::get_provenance,
+        super::get_evidence::get_evidence,
         super::list_events::list_events,
         super::get_stats::get_stats,
         super::check_pins::check_pins,
@@ -53,6 +55,7 @@ use crate::problem::{Code, FieldError, OwnProblem};
     tags(
         (name = "servers", description = "What is recorded of servers and their versions"),
         (name = "observations", description = "What versions were seen to declare"),
+        (name = "provenance", description = "Who built the packages of a version, and the evidence for it"),
         (name = "registry", description = "The feed of events, and counts"),
         (name = "alerts", description = "Subscriptions, where their messages go, and the log of deliveries")
     )
