@@ -27,6 +27,9 @@ const KEYS: &str = "statement-keys";
 /// The schema of [`KeyDocument`].
 const KEYS_SCHEMA: &str = "toolmark.keys/1";
 
+/// How far a key's time reaches back before it was made, in seconds: a check may take that long.
+const OVERLAP_SECS: i64 = 3600;
+
 /// A key as anybody may see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PublishedKey {
@@ -102,7 +105,8 @@ fn fresh_key(at: Timestamp) -> Option<StoredKey> {
             id: Digest::of(der.as_ref()),
             algorithm: "ecdsa-p256-sha256".to_owned(),
             public_key: STANDARD.encode(der.as_ref()),
-            not_before: at,
+            // A check that began just before the key was made is signed with it.
+            not_before: at.plus_secs(-OVERLAP_SECS),
             not_after: None,
         },
         private: Some(STANDARD.encode(document.as_ref())),

@@ -276,7 +276,8 @@ async fn what_changes_about_a_builder_and_a_release_is_told_once() {
         ("1.3.0", vec!["provenance_lost"]),
         ("1.4.0-rc.1", vec![]),
     ] {
-        assert_eq!(world.shown(version).await.changes, changes, "{version}");
+        let row = world.shown(version).await;
+        assert_eq!(row.changes, changes, "{version}: {row:?}");
     }
     let lost = world.shown("1.3.0").await;
     assert_eq!(lost.severity.map(|severity| severity.as_str()), Some("high"));
