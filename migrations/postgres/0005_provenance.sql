@@ -44,7 +44,7 @@ create table verdicts (
     is_last boolean not null,
     -- The last check that could tell: what is shown. A failure does not take away what was known.
     is_shown boolean not null,
-    -- Number of its event.
+    -- Number of its event; 0 where a check confirmed the one before, so that there is none.
     seq bigint not null
 );
 

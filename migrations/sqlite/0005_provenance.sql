@@ -44,7 +44,7 @@ create table verdicts (
     is_last integer not null check (is_last in (0, 1)),
     -- The last check that could tell: what is shown. A failure does not take away what was known.
     is_shown integer not null check (is_shown in (0, 1)),
-    -- Number of its event.
+    -- Number of its event; 0 where a check confirmed the one before, so that there is none.
     seq integer not null
 ) strict;
 

@@ -34,6 +34,7 @@ async fn watched() -> Watched {
     let worker = WorkerSettings {
         concurrency: 1,
         crawler: Some(crawler.clone()),
+        verifier: None,
     };
     Watched { app, crawler, worker }
 }

@@ -54,11 +54,17 @@ pub(crate) fn registry_settings(settings: &Settings) -> Result<RegistrySettings,
 }
 
 /// The background jobs that can be done here.
-pub(crate) fn worker(settings: &Settings) -> WorkerSettings {
-    WorkerSettings {
+pub(crate) fn worker(settings: &Settings) -> Result<WorkerSettings, Failure> {
+    let verifier = if settings.provenance.check {
+        Some(Arc::new(provenance::verifier(settings)?))
+    } else {
+        None
+    };
+    Ok(WorkerSettings {
         concurrency: usize::try_from(settings.jobs.concurrency.get()).unwrap_or(usize::MAX),
         crawler: settings.jobs.crawl.then(|| crawler(settings)),
-    }
+        verifier,
+    })
 }
 
 fn crawler(settings: &Settings) -> Arc<dyn Crawl> {

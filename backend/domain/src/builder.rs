@@ -83,6 +83,25 @@ pub enum BuilderChange {
 }
 
 impl BuilderChange {
+    /// The word in JSON, in the database and in rules.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FirstSeen => "first_seen",
+            Self::WorkflowChanged => "workflow_changed",
+            Self::SignerChanged => "signer_changed",
+            Self::RunnerChanged => "runner_changed",
+            Self::RepositoryRenamed => "repository_renamed",
+            Self::RepositoryTransferred => "repository_transferred",
+            Self::RepositoryReplaced => "repository_replaced",
+            Self::ForgeChanged => "forge_changed",
+            Self::BuilderClassChanged => "builder_class_changed",
+            Self::RefKindChanged => "ref_kind_changed",
+            Self::ProvenanceLost => "provenance_lost",
+            Self::ProvenanceRestored => "provenance_restored",
+            Self::LevelLowered => "level_lowered",
+        }
+    }
+
     /// How much it matters.
     pub fn severity(self) -> Severity {
         match self {

@@ -299,3 +299,15 @@ pub const MCP_REQUEST_BYTES: usize = 64 * 1024;
 pub const MCP_CALL_SECS: u64 = 20;
 /// Bytes that definitions of tools read for answers may take in memory.
 pub const FOUND_CACHE_BYTES: u64 = 48 * 1024 * 1024;
+/// How soon a target is checked again when a place that may hold evidence failed to answer, in seconds.
+pub const VERIFY_RETRY_SECS: i64 = 3600;
+/// How soon it is checked again when places keep failing, in seconds.
+pub const VERIFY_RETRY_LATER_SECS: i64 = 86_400;
+/// How soon an old release is looked at again: other bytes under its version, withdrawn, new evidence; in seconds.
+pub const VERIFY_RELOOK_SECS: i64 = 14 * 86_400;
+/// Stored verdicts read at a time when all are checked again.
+pub const RECHECK_PAGE: u32 = 200;
+/// Most checks of one version that are shown.
+pub const SHOWN_VERDICTS: u32 = 100;
+/// Largest signed summary that is read, in bytes.
+pub const SUMMARY_BYTES: usize = 1024 * 1024;

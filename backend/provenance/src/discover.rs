@@ -193,8 +193,10 @@ impl Search<'_> {
     /// A registry that does not speak of attestations at all cannot say that there is none: a mirror often leaves them
     /// out.
     fn knows_nothing(&mut self) {
-        let none = |place: &&mut Place| place.answer == PlaceAnswer::None;
-        if let Some(place) = self.places.iter_mut().find(none) {
+        // The place of attestations is asked first. An empty list is an answer of its own.
+        let place = self.places.first_mut();
+        let unknown = |place: &&mut Place| place.answer == PlaceAnswer::None && place.status != Some(200);
+        if let Some(place) = place.filter(unknown) {
             place.answer = PlaceAnswer::Failed;
             place.failure = Some(failed(format!(
                 "{}: the registry does not serve any, so that it has none says nothing",

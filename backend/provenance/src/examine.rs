@@ -12,7 +12,7 @@ use crate::checker::{Artifact, Checker, Declared, Ecosystem, Request};
 use crate::discover;
 use crate::evidence::{Evidence, Gathered, Observation};
 use crate::policy::POLICY;
-use crate::record::{RECORD_SCHEMA, Record, RecordedArtifact, VERIFIER, roots_of};
+use crate::record::{Marks, RECORD_SCHEMA, Record, RecordedArtifact, VERIFIER, roots_of};
 use crate::report::Report;
 
 /// What is to be examined.
@@ -46,6 +46,7 @@ pub async fn examine(packages: &Packages, checker: &Checker, question: &Question
     let mut declared = declared(question);
     let found = artifact(packages, question).await;
     let mut retry = matches!(&found, Err(error) if error.is_transient());
+    let gone = matches!(&found, Err(PackageError::NotFound { .. }));
     let (release, fetched, contradictions, mut places, blobs) = match found {
         Ok((release, file, fetched)) => {
             if let Some(version) = release.coordinate.version() {
@@ -85,6 +86,12 @@ pub async fn examine(packages: &Packages, checker: &Checker, question: &Question
         .map_or(&question.coordinate, |release| &release.coordinate);
     let record = Record {
         artifact: fetched.as_ref().map(|(file, fetched)| recorded(file, fetched)),
+        marks: release.as_ref().map(|release| Marks {
+            published_at: release.published_at.clone(),
+            yanked: release.yanked.clone(),
+            deprecated: release.deprecated.clone(),
+        }),
+        gone,
         places,
         contradictions,
         ..blank(checker, target.to_string(), declared, question.at)
@@ -125,6 +132,8 @@ fn blank(checker: &Checker, target: String, declared: Declared, at: Timestamp) -
         schema: RECORD_SCHEMA.to_owned(),
         target,
         artifact: None,
+        marks: None,
+        gone: false,
         declared,
         at,
         places: Vec::new(),

@@ -38,7 +38,7 @@ pub use evidence::{Evidence, EvidenceFormat, Gathered, Observation};
 pub use examine::{Examined, Question, examine, examine_file};
 pub use keys::{KeyList, KeyListError};
 pub use policy::{IssuerRule, POLICY, Policy};
-pub use record::{Place, PlaceAnswer, Record, RecordedArtifact, ReplayError};
+pub use record::{Marks, Place, PlaceAnswer, Record, RecordedArtifact, ReplayError, basis_of};
 pub use report::{Claims, Report, Step, StepName, StepState};
 pub use repository::Repository;
 pub use roots::{RootError, TrustedRoots};

@@ -67,6 +67,15 @@ pub struct NamedDigest {
     pub sha256: Digest,
 }
 
+/// What the registry of origin says of the release; its word, kept to see when it changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marks {
+    pub published_at: Option<String>,
+    /// Why it was withdrawn; empty when no reason is given.
+    pub yanked: Option<String>,
+    pub deprecated: Option<String>,
+}
+
 /// Everything one check rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -75,6 +84,10 @@ pub struct Record {
     pub target: String,
     /// Absent where it could not be fetched.
     pub artifact: Option<RecordedArtifact>,
+    /// Absent where the registry of origin did not answer.
+    pub marks: Option<Marks>,
+    /// Whether the registry of origin says that there is no such release.
+    pub gone: bool,
     pub declared: Declared,
     /// The time of the check.
     pub at: Timestamp,
@@ -160,6 +173,18 @@ impl Record {
         }))
     }
 
+    /// The digest of everything but the evidence: roots, keys, rules, and what does the checking. Two checks of the same
+    /// evidence on one basis give one answer.
+    pub fn basis(&self) -> Digest {
+        basis(
+            &self.roots,
+            &self.npm_keys,
+            &self.rules,
+            &self.policy,
+            &self.verifier,
+        )
+    }
+
     /// The record of a new check of the same evidence.
     #[must_use]
     pub fn again(&self, checker: &Checker, at: Timestamp) -> Self {
@@ -209,6 +234,17 @@ impl Record {
         }
         Ok(gathered)
     }
+}
+
+/// [`Record::basis`] of whatever `checker` checks now.
+pub fn basis_of(checker: &Checker) -> Digest {
+    let keys = Digest::of(checker.keys().document());
+    basis(&roots_of(checker), &keys, POLICY, checker.policy(), VERIFIER)
+}
+
+fn basis(roots: &[NamedDigest], keys: &Digest, rules: &str, policy: &Policy, verifier: &str) -> Digest {
+    let all = serde_json::json!([roots, keys, rules, policy, verifier]);
+    Digest::of(all.to_string().as_bytes())
 }
 
 fn exact(bytes: impl Fn(Digest) -> Option<Vec<u8>>, wanted: Digest) -> Result<Vec<u8>, ReplayError> {

@@ -2,3 +2,5 @@
 //! twice is harmless.
 
 pub(crate) mod crawl;
+pub(crate) mod recheck;
+pub(crate) mod verify;

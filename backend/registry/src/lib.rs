@@ -17,9 +17,12 @@ mod publish;
 mod reads;
 mod settings;
 mod starter;
+mod statements;
 mod status;
 mod tokens;
 mod upkeep;
+mod verdicts;
+mod verify;
 mod worker;
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -48,6 +51,7 @@ pub use policy::NamespacePattern;
 pub use publish::{Draft, DraftError, PublishError};
 pub use settings::{BlobPlace, OpenError, RegistrySettings};
 pub use starter::{StarterEntry, StarterOutcome, starter_entries};
+pub use statements::{KeyDocument, PublishedKey, Summary, SummaryCheck, SummaryError, check_summary};
 pub use status::StatusError;
 pub use tokens::{TokenError, TokenRequest};
 /// Where packages come from, for commands that need no registry to run.
@@ -60,8 +64,10 @@ pub use toolmark_store::{
     AuditEntry, AuditOutcome, BlobError, Blobs, By, ChangeFilter, Database, Delivery, DeliveryFilter,
     DeliveryState, Endpoint, EndpointState, Engine, ItemHistory, MigrationState, MigrationStep, PageKey,
     Resend, ServerFilter, StatusChange, StoreError, StoreSettings, StoredAttempt, StoredChange,
-    StoredSnapshot, StoredToken, Subscription, VersionChoice, VersionFilter,
+    StoredSnapshot, StoredToken, StoredVerdict, Subscription, VerdictCause, VersionChoice, VersionFilter,
 };
+pub use verdicts::{Replayed, VerdictDocuments};
+pub use verify::{Verifier, VerifyError};
 pub use worker::WorkerSettings;
 
 /// The registry. Cheap to clone.

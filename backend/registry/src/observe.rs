@@ -383,7 +383,7 @@ impl Registry {
         })
     }
 
-    async fn keep(&self, bytes: Vec<u8>) -> Result<Digest, BlobError> {
+    pub(crate) async fn keep(&self, bytes: Vec<u8>) -> Result<Digest, BlobError> {
         self.blobs().put(Bytes::from(bytes)).await
     }
 

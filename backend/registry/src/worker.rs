@@ -9,6 +9,8 @@ use uuid::Uuid;
 
 use crate::Registry;
 use crate::jobs::crawl::{self, Crawl};
+use crate::jobs::{recheck, verify};
+use crate::verify::Verifier;
 
 /// How often an idle worker asks for due jobs.
 const IDLE: Duration = Duration::from_secs(1);
@@ -20,6 +22,8 @@ pub struct WorkerSettings {
     pub concurrency: usize,
     /// Who looks at targets; jobs that need it wait while there is none.
     pub crawler: Option<Arc<dyn Crawl>>,
+    /// Who checks provenance; jobs that need it wait while there is none.
+    pub verifier: Option<Arc<Verifier>>,
 }
 
 impl WorkerSettings {
@@ -29,6 +33,9 @@ impl WorkerSettings {
         if self.crawler.is_some() {
             names.push(crawl::NAME);
         }
+        if self.verifier.is_some() {
+            names.extend([verify::NAME, recheck::NAME]);
+        }
         names
     }
 }
@@ -36,6 +43,14 @@ impl WorkerSettings {
 impl Registry {
     /// Runs jobs, and follows and sends alerts, until `stop` is done; what runs then is finished.
     pub async fn work(&self, settings: &WorkerSettings, stop: impl Future<Output = ()>) {
+        if let Some(verifier) = &settings.verifier
+            && let Err(error) = self.ask_to_recheck(verifier).await
+        {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "cannot ask for a re-check"
+            );
+        }
         let (told, stopped) = tokio::sync::watch::channel(false);
         let mut hands = tokio::task::JoinSet::new();
         for _ in 0..settings.concurrency.max(1) {
@@ -112,9 +127,11 @@ impl Registry {
     }
 
     async fn run_job(&self, job: &Job, settings: &WorkerSettings) -> Result<(), String> {
-        match (job.name.as_str(), &settings.crawler) {
-            (crawl::NAME, Some(crawler)) => self.run_crawl(crawler.as_ref(), &job.payload).await,
-            (name, _) => Err(format!("no such job: {name}")),
+        match (job.name.as_str(), &settings.crawler, &settings.verifier) {
+            (crawl::NAME, Some(crawler), _) => self.run_crawl(crawler.as_ref(), &job.payload).await,
+            (verify::NAME, _, Some(verifier)) => self.run_verify(verifier, &job.payload).await,
+            (recheck::NAME, _, Some(verifier)) => self.run_recheck(verifier).await,
+            (name, ..) => Err(format!("no such job: {name}")),
         }
     }
 }

@@ -82,6 +82,10 @@ fn own() -> Router<App> {
         .route("/api/v1/tools", get(ext::list_tools))
         .route("/api/v1/find", get(ext::find).post(ext::find_by_post))
         .route("/api/v1/complete", get(ext::complete))
+            "/api/v1/servers/{name}/versions/{version}/provenance",
+            get(ext::get_provenance),
+        )
+        .route("/api/v1/evidence/{digest}", get(ext::get_evidence))
         .route("/api/v1/events", get(ext::list_events))
         .route("/api/v1/stats", get(ext::get_stats))
         .route("/api/v1/openapi.json", get(ext::get_own_openapi))
@@ -149,6 +153,7 @@ fn unversioned() -> Router<App> {
         .route("/sitemap.xml", get(site::sitemap_index))
         .route("/sitemap/{part}", get(site::sitemap_part))
         .route("/.well-known/security.txt", get(site::security))
+        .route("/.well-known/toolmark/keys.json", get(site::keys))
         .route("/assets/{file}", get(site::asset))
         .merge(pages())
         .merge(changes())
@@ -181,6 +186,7 @@ fn pages() -> Router<App> {
             "/s/{namespace}/{name}/v/{version}/tools/{tool}",
             get(pages::tool_below),
         )
+        .merge(provenance())
         .route("/changes", get(pages::changes))
         .route("/s/{namespace}/{name}/changes", get(pages::server_changes))
         .route("/s/{namespace}/{name}/diff/{step}", get(pages::diff))
@@ -193,6 +199,16 @@ fn pages() -> Router<App> {
         .route("/docs.json", get(pages::docs_index_twin))
         .route("/docs.md", get(pages::docs_index_markdown))
         .route("/docs/{page}", get(pages::docs))
+}
+
+/// Who built the packages of a version.
+fn provenance() -> Router<App> {
+    let of = |version: &str, end: &str| format!("/s/{{namespace}}/{{name}}/{version}/provenance{end}");
+    Router::new()
+        .route(&of("{version}", ""), get(pages::provenance))
+        .route(&of("{version}", ".json"), get(pages::provenance_twin))
+        .route(&of("v/{version}", ""), get(pages::provenance_below))
+        .route(&of("v/{version}", ".json"), get(pages::provenance_below_twin))
 }
 
 /// Feeds of what changed.

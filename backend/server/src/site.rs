@@ -101,6 +101,14 @@ pub(crate) async fn security(State(app): State<App>, ask: Ask) -> Result<Respons
     Ok(answer::text(body, PLAIN, ask.headers()))
 }
 
+/// The public halves of the keys this registry signs its statements with.
+pub(crate) async fn keys(State(app): State<App>, ask: Ask) -> Result<Response, Problem> {
+    let keys = app.registry.published_keys().await;
+    let keys = keys.map_err(|error| Problem::internal(&error))?;
+    let text = serde_json::to_string(&keys).map_err(|error| Problem::internal(&error))?;
+    Ok(answer::json(text, ask.headers()))
+}
+
 /// A style sheet, script or icon; its address holds its digest, so it can be kept for ever.
 pub(crate) async fn asset(ask: Ask) -> Result<Response, Problem> {
     let asset = assets::find(ask.uri().path())

@@ -76,6 +76,8 @@ pub struct NewVerdict {
     pub evidence: Vec<(Digest, u64)>,
     /// Facts for the event.
     pub told: Map<String, Value>,
+    /// Whether nothing is new about it, so that there is no event.
+    pub quiet: bool,
 }
 
 /// A verdict as it is kept.
@@ -105,6 +107,7 @@ pub struct StoredVerdict {
     pub summary: Option<Digest>,
     pub is_last: bool,
     pub is_shown: bool,
+    /// 0 where it was confirmed without anything new.
     pub seq: i64,
 }
 
@@ -342,6 +345,11 @@ impl Store {
             tx.enqueue(job, new.checked_at).await?;
         }
         tx.insert_evidence(&new.evidence, new.checked_at).await?;
+        if new.quiet {
+            let id = tx.insert_verdict(new, place, 0).await?;
+            tx.commit().await?;
+            return Ok(Some(id));
+        }
         let seq = tx.append_events(&[told(new)]).await?;
         let id = tx.insert_verdict(new, place, seq).await?;
         self.commit_with(tx, seq).await?;

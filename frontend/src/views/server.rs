@@ -6,8 +6,10 @@ use serde_json::Value;
 use toolmark_domain::document::Document;
 use toolmark_domain::limits::SHOWN_FINDINGS;
 use toolmark_domain::name::ServerName;
+use toolmark_domain::provenance::Verdict;
 use toolmark_domain::record::{Origin, Version};
 use toolmark_domain::status::Status;
+use toolmark_domain::timestamp::Timestamp;
 use toolmark_domain::version::is_prerelease;
 
 use super::rows::{dated, newest_first, vouched};
@@ -40,7 +42,10 @@ pub struct Unchecked {
     pub means: &'static str,
 }
 
-const NOT_VERIFIED: Unchecked = Unchecked {
+const NOT_VERIFIED: Trust = Trust {
+    kind: "unchecked",
+    checked_at: None,
+    href: None,
     state: "not yet verified",
     means: "Toolmark has not looked for signed build evidence of this version, so it cannot say who built it. \
                         Once it has, this place names the repository, the workflow and the commit, and the day they were checked.",
@@ -56,6 +61,18 @@ const NOT_SEEN: Unchecked = Unchecked {
     state: "not observed",
     means: "Toolmark looked, and could not see what this version offers; below stands how each look ended.",
 };
+
+/// What is said of who built it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Trust {
+    /// The word of the verdict, or `unchecked`.
+    pub kind: &'static str,
+    pub checked_at: Option<Moment>,
+    /// The page that has all of it.
+    pub href: Option<String>,
+    pub state: &'static str,
+    pub means: &'static str,
+}
 
 /// What the validator said of the document.
 #[derive(Clone, Debug, Serialize)]
@@ -103,7 +120,7 @@ pub struct ServerView {
     pub remotes: Vec<RemoteRow>,
     pub remote_count: usize,
     pub links: Vec<Link>,
-    pub provenance: Unchecked,
+    pub provenance: Trust,
     /// What is said of tools while nothing was observed.
     pub unobserved: Option<Unchecked>,
     /// What it declares, once it was observed.
@@ -207,6 +224,25 @@ impl ServerView {
             title,
             name,
         }
+    }
+
+    /// Adds what is known of who built its packages: the gravest verdict of those that could tell.
+    #[must_use]
+    pub fn with_verdict(mut self, verdict: Option<(Verdict, Timestamp)>) -> Self {
+        if let Some((verdict, at)) = verdict {
+            let base = paths::version(&self.name, self.version.raw());
+            self.provenance = Trust {
+                kind: verdict.as_str(),
+                checked_at: Some(Moment(at)),
+                href: Some(format!("{base}/provenance")),
+                state: match verdict {
+                    Verdict::Unsigned => "no provenance published",
+                    other => other.as_str(),
+                },
+                means: verdict.meaning(),
+            };
+        }
+        self
     }
 
     /// Adds how the last looks ended, and what was seen.

@@ -83,8 +83,9 @@ async fn serve(settings: &Settings, args: &ServeArgs) -> Result<(), Failure> {
     }
     announce(address);
     let (served, ended) = tokio::sync::oneshot::channel::<()>();
+    let worker = opening::worker(settings)?;
     let jobs = (!args.no_worker).then(|| {
-        let (registry, worker) = (registry.clone(), opening::worker(settings));
+        let registry = registry.clone();
         tokio::spawn(async move {
             let until = async {
                 let _ = ended.await;

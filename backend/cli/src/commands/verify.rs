@@ -2,6 +2,8 @@
 
 mod fetch;
 mod replay;
+mod stored;
+mod summary;
 mod text;
 
 use std::fs::File;
@@ -36,6 +38,8 @@ Examples:
 
   toolmark verify npm:@acme/weather@1.2.3 --fetch --repository https://github.com/acme/weather
   toolmark verify --record saved/record.json
+  toolmark verify com.example/weather@1.2.3
+  toolmark verify --summary summary.json --keys keys.json
 
 What is not given is not compared. Nothing is fetched unless `--fetch` is given: then the artifact and
 every place that may hold evidence are asked, at the addresses of the settings or of npm, pip and cargo.
@@ -43,8 +47,9 @@ every place that may hold evidence are asked, at the addresses of the settings o
 Exit status: 0 verified, 1 unsigned, mismatch or invalid, 2 bad usage or unreadable input, 3 could not tell")]
 pub(crate) struct VerifyArgs {
     /// The artifact itself, its digests are computed; with `--fetch` also a package: `npm:NAME@V`,
-    /// `pypi:NAME@V`, `cargo:NAME@V`, `oci:REF`, `mcpb:URL`, `github:OWNER/REPO@TAG#FILE`
-    #[arg(value_name = "FILE|PACKAGE")]
+    /// `pypi:NAME@V`, `cargo:NAME@V`, `oci:REF`, `mcpb:URL`, `github:OWNER/REPO@TAG#FILE`. Or a server stored here, `NAMESPACE/NAME[@VERSION]`: its checks are
+    /// made again from the stored evidence
+    #[arg(value_name = "FILE|PACKAGE|SERVER")]
     target: Option<String>,
     /// The evidence
     #[arg(long, value_name = "FILE", conflicts_with = "oci_recorded")]
@@ -94,6 +99,12 @@ pub(crate) struct VerifyArgs {
     /// Make a check again from its record and the answers beside it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fetch", "evidence", "oci_recorded", "target"])]
     record: Option<PathBuf>,
+    /// A summary signed by a registry
+    #[arg(long, value_name = "FILE", requires = "keys", conflicts_with_all = ["record", "fetch", "evidence", "oci_recorded", "target"])]
+    summary: Option<PathBuf>,
+    /// The keys of that registry, from its `/.well-known/toolmark/keys.json`
+    #[arg(long, value_name = "FILE", requires = "summary")]
+    keys: Option<PathBuf>,
     /// Form of the answer
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -156,10 +167,25 @@ pub(crate) fn run(global: &Global, args: &VerifyArgs) -> Result<Outcome, Failure
         }
         return answer(args, &examined.report);
     }
+    if let (Some(path), Some(keys)) = (&args.summary, &args.keys) {
+        return summary::run(args, path, keys);
+    }
+    if let Some(named) = stored_name(args) {
+        return stored::run(&settings.settings, args, named);
+    }
     if let Some(path) = &args.record {
         return answer(args, &replay::run(path)?);
     }
     answer(args, &from_disk(args)?)
+}
+
+/// The stored version that is meant: a name of a server that is no file, and no evidence beside it.
+fn stored_name(args: &VerifyArgs) -> Option<(&str, &str)> {
+    let target = args.target.as_deref()?;
+    if args.evidence.is_some() || args.oci_recorded.is_some() || Path::new(target).exists() {
+        return None;
+    }
+    stored::named(target)
 }
 
 /// Prints a report; the exit status follows the verdict.
@@ -204,7 +230,7 @@ fn from_disk(args: &VerifyArgs) -> Result<Report, Failure> {
         at: time(args)?,
     };
     Ok(match roots(args)? {
-        Ok(roots) => Checker::new(roots, keys(args)?, Policy::default()).check(&request),
+        Ok(roots) => Checker::new(roots, npm_keys(args)?, Policy::default()).check(&request),
         Err(error) => unusable_root(&error.to_string(), request.at),
     })
 }
@@ -264,7 +290,7 @@ fn roots(args: &VerifyArgs) -> Result<Result<TrustedRoots, RootError>, Failure> 
     Ok(Ok(roots))
 }
 
-fn keys(args: &VerifyArgs) -> Result<KeyList, Failure> {
+fn npm_keys(args: &VerifyArgs) -> Result<KeyList, Failure> {
     let keys = match &args.npm_keys {
         Some(path) => KeyList::read(&read_bounded(path, KEY_LIST_BYTES)?)
             .with_context(|| format!("cannot use the keys `{}`", path.display())),

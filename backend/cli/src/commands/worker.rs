@@ -27,7 +27,7 @@ async fn work(settings: &Settings) -> Result<(), Failure> {
     let stop = super::stop_signal()?;
     let registry = opening::registry(settings).await?;
     opening::set_up_alerts(&registry, settings)?;
-    let worker = opening::worker(settings);
+    let worker = opening::worker(settings)?;
     info!("waiting for jobs");
     registry.work(&worker, stop).await;
     registry.close().await;

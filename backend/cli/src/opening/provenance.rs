@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use toolmark_domain::limits::{KEY_LIST_BYTES, TRUSTED_ROOT_BYTES};
 use toolmark_outbound::Url;
+use toolmark_registry::Verifier;
 use toolmark_registry::packages::{Config, Packages};
 use toolmark_registry::provenance::{Checker, KeyList, Policy, TrustedRoots};
 
@@ -63,4 +64,18 @@ pub(crate) fn checker(settings: &Settings) -> Result<Checker, Failure> {
         ..Policy::default()
     };
     Ok(Checker::new(roots, keys.map_err(Failure::unreadable)?, policy))
+}
+
+/// What the background jobs check with. Statements name the public address, or where it is unset the listen address.
+pub(crate) fn verifier(settings: &Settings) -> Result<Verifier, Failure> {
+    let server = &settings.server;
+    let name = match &server.public_url {
+        Some(url) => url.to_string(),
+        None => format!("http://{}/", server.listen),
+    };
+    Ok(Verifier {
+        packages: packages(settings)?,
+        checker: Arc::new(checker(settings)?),
+        name,
+    })
 }

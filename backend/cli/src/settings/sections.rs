@@ -135,6 +135,8 @@ settings! {
 settings! {
     /// How the provenance of packages is checked.
     pub(crate) struct ProvenanceSettings in "provenance" {
+        /// Whether the background jobs ask for artifacts and evidence and check them.
+        check: bool = true;
         /// Files of trusted roots beside the built-in ones.
         trusted_roots: Vec<String> = Vec::new(), like "[\"trusted_root.json\"]";
         /// A file with the signing keys of the npm registry, in place of the built-in list.

@@ -257,6 +257,8 @@ async fn unsigned_is_said_only_by_a_registry_that_could_say_otherwise() {
             serde_json::to_value(&examined.report).unwrap()
         );
     }
+    let list = ask_npm(&data, json("{\"attestations\":[]}"), false).await;
+    assert_eq!(list.report.verdict, Verdict::Unsigned);
     // A mirror without the interface answers 404 to everything.
     let mirror = ask_npm(&data, None, false).await;
     assert_eq!(mirror.report.verdict, Verdict::Unverifiable);

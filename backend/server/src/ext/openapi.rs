@@ -30,6 +30,8 @@ use crate::problem::{Code, FieldError, OwnProblem};
         super::list_tools::list_tools,
         super::find::find,
         super::complete::complete,
+        super::get_provenance::get_provenance,
+        super::get_evidence::get_evidence,
         super::list_events::list_events,
         super::get_stats::get_stats,
         super::check_pins::check_pins,
@@ -58,6 +60,7 @@ use crate::problem::{Code, FieldError, OwnProblem};
         (name = "servers", description = "What is recorded of servers and their versions"),
         (name = "observations", description = "What versions were seen to declare"),
         (name = "search", description = "Tools of current versions, and `find_tools`"),
+        (name = "provenance", description = "Who built the packages of a version, and the evidence for it"),
         (name = "registry", description = "The feed of events, and counts"),
         (name = "alerts", description = "Subscriptions, where their messages go, and the log of deliveries")
     )

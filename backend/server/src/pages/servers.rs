@@ -10,6 +10,7 @@ use toolmark_domain::validation::{self, Severity};
 use toolmark_frontend::paths::version_below_v;
 use toolmark_frontend::views::{FormFinding, ServerView, VersionsView};
 
+use super::provenance::trust;
 use super::{Form, not_recorded, page, site};
 use crate::api::with_segment;
 use crate::extract::{Ask, Own, Segments};
@@ -122,8 +123,10 @@ async fn version_as(
         (None, None) => return Err(not_recorded(format!("this server has no version `{version}`"))),
     };
     let looked = looked(app, shown.server.as_str(), shown.version.as_str()).await?;
+    let trust = trust(app, shown).await?;
     let view = ServerView::of_version(&site(app), shown, &all)
         .with_findings(findings(shown))
+        .with_verdict(trust)
         .with_looks(
             &looked.looks,
             looked.shown.as_ref().map(|(_, declared)| declared.as_ref()),

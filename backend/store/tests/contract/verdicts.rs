@@ -49,6 +49,7 @@ fn verdict(version: &str, word: Verdict, n: i64) -> NewVerdict {
         summary: None,
         evidence: vec![(Digest::of(b"evidence"), 8)],
         told: Map::new(),
+        quiet: false,
     }
 }
 
@@ -99,8 +100,10 @@ async fn a_verdict_is_appended_with_its_event_and_its_evidence(fresh: &Fresh) {
     assert_eq!(event["severity"], "low");
     assert_eq!(event["data"]["verdict"], "verified");
     assert_eq!(kept[0].seq, events[0].seq);
-    // The same evidence again is no conflict.
-    store.record_verdict(&new, &[]).await.unwrap().unwrap();
+    // The same evidence again is no conflict; what is not new has no event.
+    let quiet = NewVerdict { quiet: true, ..new };
+    store.record_verdict(&quiet, &[]).await.unwrap().unwrap();
+    assert_eq!(store.events_after(1, 9).await.unwrap().len(), 1);
     assert_eq!(store.verdicts_of(NAME, "1.0.0", 9).await.unwrap().len(), 2);
 }
 

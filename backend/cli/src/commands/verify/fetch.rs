@@ -10,7 +10,7 @@ use toolmark_registry::provenance::{
     Artifact, Checker, Examined, Question, RecordedArtifact, examine, examine_file,
 };
 
-use super::{VerifyArgs, artifact, declared, keys, roots, time, usage};
+use super::{VerifyArgs, artifact, declared, npm_keys, roots, time, usage};
 use crate::commands::block_on;
 use crate::opening;
 use crate::outcome::Failure;
@@ -57,7 +57,7 @@ fn checker(settings: &Settings, args: &VerifyArgs) -> Result<Checker, Failure> {
     let policy = settled.policy().clone();
     Ok(Checker::new(
         roots.map_err(Failure::unreadable)?,
-        keys(args)?,
+        npm_keys(args)?,
         policy,
     ))
 }
