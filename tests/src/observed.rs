@@ -22,6 +22,7 @@ impl Watched {
         let worker = WorkerSettings {
             concurrency: 1,
             crawler: Some(crawler.clone()),
+            ..WorkerSettings::default()
         };
         Self { app, crawler, worker }
     }

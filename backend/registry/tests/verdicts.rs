@@ -45,6 +45,8 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let clock = HandClock::at("2026-11-30T00:00:00Z".parse().unwrap());
         let settings = RegistrySettings {
+            index_folder: None,
+            search_mode: toolmark_registry::search::Mode::default(),
             store: StoreSettings {
                 database: Database::Sqlite(folder.path().join("registry.db")),
                 connections: 2,

@@ -82,6 +82,7 @@ fn own() -> Router<App> {
         .route("/api/v1/tools", get(ext::list_tools))
         .route("/api/v1/find", get(ext::find).post(ext::find_by_post))
         .route("/api/v1/complete", get(ext::complete))
+        .route(
             "/api/v1/servers/{name}/versions/{version}/provenance",
             get(ext::get_provenance),
         )

@@ -30,6 +30,7 @@ impl Drill {
         let worker = WorkerSettings {
             concurrency: 1,
             crawler: Some(crawler.clone()),
+            ..WorkerSettings::default()
         };
         let registry = watching.app.registry.clone();
         let loops = tokio::spawn(async move { registry.work(&worker, std::future::pending::<()>()).await });

@@ -54,6 +54,7 @@ async fn feeds_hold_the_worst_texts_page_and_answer_304() {
     let worker = WorkerSettings {
         concurrency: 1,
         crawler: Some(crawler.clone()),
+        ..WorkerSettings::default()
     };
     let saved = watching
         .subscribe(

@@ -58,7 +58,7 @@ pub(crate) fn run(global: &Global, args: &CrawlArgs) -> Result<Outcome, Failure>
 }
 
 async fn due(registry: &Registry, settings: &Settings, format: Format) -> Result<Outcome, Failure> {
-    let worker: WorkerSettings = opening::worker(settings);
+    let worker: WorkerSettings = opening::worker(settings)?;
     let count = registry.run_due_jobs(&worker).await.map_err(Failure::unknown)?;
     match format {
         Format::Text => print(&format!("{count} jobs done, none is due\n"))?,
