@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 
 use askama::filters::HtmlSafe;
 use serde::Serialize;
+pub use toolmark_domain::characters::is_hidden;
 use toolmark_domain::limits::{SHOWN_DEFINITION_CHARS, SHOWN_LINE_CHARS, SHOWN_TEXT_CHARS};
 
 /// Characters of a remark inside a row; the page of the row has it whole.
@@ -92,32 +93,6 @@ fn tag_letter(c: char) -> char {
         .and_then(char::from_u32)
         .filter(|letter| letter.is_ascii_graphic() || *letter == ' ')
         .unwrap_or('·')
-}
-
-/// Whether a reader would not see this character, or it would change how the text around it reads.
-pub fn is_hidden(c: char) -> bool {
-    match c {
-        '\t' | '\n' | '\r' => false,
-        '\u{AD}'
-        | '\u{34F}'
-        | '\u{61C}'
-        | '\u{115F}'..='\u{1160}'
-        | '\u{17B4}'..='\u{17B5}'
-        | '\u{180B}'..='\u{180F}'
-        | '\u{200B}'..='\u{200F}'
-        | '\u{2028}'..='\u{202E}'
-        | '\u{2060}'..='\u{206F}'
-        | '\u{2800}'
-        | '\u{3164}'
-        | '\u{FE00}'..='\u{FE0F}'
-        | '\u{FEFF}'
-        | '\u{FFA0}'
-        | '\u{FFF0}'..='\u{FFFB}'
-        | '\u{1BCA0}'..='\u{1BCA3}'
-        | '\u{1D173}'..='\u{1D17A}'
-        | '\u{E0000}'..='\u{E0FFF}' => true,
-        other => other.is_control(),
-    }
 }
 
 fn is_expected(before: Option<char>, c: char, after: Option<char>) -> bool {

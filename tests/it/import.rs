@@ -2,6 +2,7 @@
 
 mod files;
 mod killed;
+mod postgres;
 mod registry;
 
 use std::collections::BTreeMap;
@@ -35,9 +36,12 @@ struct Held {
     cursor: Option<ImportCursor>,
 }
 
+fn held(data_dir: &Path, fake: &FakeOfficial) -> Held {
+    held_in(Database::Sqlite(data_dir.join("registry.db")), fake)
+}
+
 #[tokio::main(flavor = "current_thread")]
-async fn held(data_dir: &Path, fake: &FakeOfficial) -> Held {
-    let database = Database::Sqlite(data_dir.join("registry.db"));
+async fn held_in(database: Database, fake: &FakeOfficial) -> Held {
     let store = Store::open(&StoreSettings {
         database,
         connections: 2,

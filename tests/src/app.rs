@@ -22,6 +22,24 @@ use toolmark_registry::{
 use toolmark_server::{RateLimit, ServerSettings};
 use toolmark_store::By;
 
+/// The URL of a new database of the PostgreSQL server the environment names; `None` when it names none.
+pub async fn new_database(purpose: &str) -> Option<String> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let server = std::env::var("TOOLMARK_TEST_POSTGRES_URL").ok()?;
+    let number = NUMBER.fetch_add(1, Ordering::SeqCst);
+    let name = format!("{purpose}_{}_{number}", std::process::id());
+    let mut admin = sqlx::PgConnection::connect(&server)
+        .await
+        .expect("PostgreSQL answers");
+    let create = sqlx::AssertSqlSafe(format!("create database {name}"));
+    admin
+        .execute(sqlx::query(create))
+        .await
+        .expect("a database can be made");
+    let (base, _) = server.rsplit_once('/').expect("the URL names a database");
+    Some(format!("{base}/{name}"))
+}
+
 /// How an app is made.
 pub struct Builder {
     database: Database,
@@ -41,21 +59,9 @@ impl Builder {
 
     /// Over a new database of the PostgreSQL server the environment names; `None` when it names none.
     pub async fn postgres() -> Option<Self> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let server = std::env::var("TOOLMARK_TEST_POSTGRES_URL").ok()?;
-        let number = NUMBER.fetch_add(1, Ordering::SeqCst);
-        let name = format!("http_{}_{number}", std::process::id());
-        let mut admin = sqlx::PgConnection::connect(&server)
-            .await
-            .expect("PostgreSQL answers");
-        let create = sqlx::AssertSqlSafe(format!("create database {name}"));
-        admin
-            .execute(sqlx::query(create))
-            .await
-            .expect("a database can be made");
-        let (base, _) = server.rsplit_once('/').expect("the URL names a database");
+        let url = new_database("http").await?;
         let folder = TempDir::new().expect("a temporary folder can be made");
-        Some(Self::over(Database::Postgres(format!("{base}/{name}")), folder))
+        Some(Self::over(Database::Postgres(url), folder))
     }
 
     fn over(database: Database, folder: TempDir) -> Self {

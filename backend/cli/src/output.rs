@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write as _};
 use anyhow::Context as _;
 use clap::ValueEnum;
 use serde::Serialize;
+use toolmark_domain::characters::is_hidden;
 
 /// The form of printed data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -35,9 +36,7 @@ pub(crate) fn print_json(data: &impl Serialize) -> anyhow::Result<()> {
 pub(crate) fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
-        let hidden = matches!(char, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-        if char.is_control() || hidden {
+        if char.is_control() || is_hidden(char) {
             out.extend(char.escape_unicode());
         } else {
             out.push(char);

@@ -6,6 +6,7 @@
 
 pub mod alert;
 pub mod builder;
+pub mod characters;
 pub mod diff;
 pub mod digest;
 pub mod document;

@@ -35,6 +35,9 @@ pub const JOB_RETRY_SECS: i64 = 30;
 pub const FINDING_TEXT_CHARS: usize = 600;
 /// Deepest nesting of arrays and objects in any JSON we read.
 pub const JSON_DEPTH: usize = 64;
+/// Most bytes read of a request body over the limit before it is refused (16 MiB), so that a client that writes all
+/// of it first can read the refusal; a client that sends more may see its connection reset.
+pub const BODY_DRAIN_BYTES: usize = 16 * 1024 * 1024;
 /// Time a client has to send a request body, in seconds.
 pub const BODY_READ_SECS: u64 = 5;
 /// Shortest and longest server name, in characters.

@@ -30,6 +30,7 @@ pub use place::Place;
 pub use report::{Example, ImportReport, Reason, Skipped, Stop};
 
 use crate::Registry;
+use crate::jobs::crawl;
 use row::{Refusal, Row};
 use upstream::Upstream;
 
@@ -51,6 +52,8 @@ pub enum ImportError {
 pub struct ImportOptions {
     /// Read everything again: neither go on with an interrupted run nor ask for changes only.
     pub full: bool,
+    /// Queue a look at each version that is added or updated and is its server's current one.
+    pub crawl: bool,
 }
 
 /// How far an import is.
@@ -184,6 +187,9 @@ impl Importer<'_> {
                 }
                 Err(fault) => {
                     report.stop(format!("page {page_number}"), &fault);
+                    if let Some(stop) = &mut report.stopped {
+                        stop.unanswered = fault.is_unanswered();
+                    }
                     return Ok(report);
                 }
             };
@@ -304,8 +310,10 @@ impl Importer<'_> {
         for (place, outcome) in found {
             report.rows += 1;
             match outcome {
-                Ok(row) => {
+                Ok(mut row) => {
                     places.push(place);
+                    report.future += u64::from(row.meta.is_after(at));
+                    self.bound_times(&mut row, at).await?;
                     rows.push(self.complete(row, at).await?);
                 }
                 Err(refusal) => report.skip(place, refusal),
@@ -317,6 +325,29 @@ impl Importer<'_> {
         let outcomes = self.registry.store().import_batch(&rows, at, reached).await?;
         for ((place, row), outcome) in places.into_iter().zip(&rows).zip(outcomes) {
             count(report, place, row, outcome);
+        }
+        Ok(())
+    }
+
+    /// A time that is yet to come is none we can vouch for, and would be carried on by the next publication. It becomes
+    /// the time it has here already, so that the same row again changes nothing, else the time of this import.
+    async fn bound_times(&self, row: &mut Row, at: Timestamp) -> Result<(), StoreError> {
+        if !row.meta.is_after(at) {
+            return Ok(());
+        }
+        let store = self.registry.store();
+        let known = store.version(row.server.as_str(), row.version.as_str()).await?;
+        let times = known.map(|known| [known.published_at, known.updated_at, known.status_changed_at]);
+        let fields = [
+            &mut row.meta.published_at,
+            &mut row.meta.updated_at,
+            &mut row.meta.status_changed_at,
+        ];
+        for (field, index) in fields.into_iter().zip(0_usize..) {
+            if field.is_some_and(|given| given > at) {
+                let kept = times.map(|times| times[index]).filter(|kept| *kept <= at);
+                *field = Some(kept.unwrap_or(at));
+            }
         }
         Ok(())
     }
@@ -356,6 +387,11 @@ impl Importer<'_> {
             Status::Active => published_at,
             Status::Deprecated | Status::Deleted => updated_at,
         };
+        let jobs = if self.options.crawl && status != Status::Deleted {
+            vec![crawl::of_new_version(&row.server, &row.version, at)]
+        } else {
+            Vec::new()
+        };
         Ok(ImportRow {
             hidden: self.registry.is_blocked(row.server.namespace()),
             server: row.server,
@@ -376,7 +412,7 @@ impl Importer<'_> {
             raw: row.raw,
             valid: row.valid,
             facts: row.facts,
-            jobs: Vec::new(),
+            jobs,
         })
     }
 }

@@ -89,6 +89,11 @@ impl Registry {
         self.store().canonical_name(name).await
     }
 
+    /// The namespace of a listed server that differs from `namespace` at most by case; the exact one first.
+    pub async fn canonical_namespace(&self, namespace: &str) -> Result<Option<String>, StoreError> {
+        self.store().canonical_namespace(namespace).await
+    }
+
     /// Servers by name, strictly after `after`, each by its current version.
     pub async fn list_servers(
         &self,

@@ -36,6 +36,20 @@ pub enum BlobPlace {
 }
 
 impl BlobPlace {
+    /// Puts a small blob there, reads it back and takes it away.
+    pub async fn try_out(&self) -> Result<(), BlobError> {
+        // Bytes nobody else keeps: taking them away takes nothing from anyone.
+        let probe = format!("toolmark blob check {}", std::process::id());
+        let blobs = self.open()?;
+        let digest = blobs.put(probe.into_bytes().into()).await?;
+        let found = blobs.get(&digest).await;
+        blobs.delete(&digest).await?;
+        match found? {
+            Some(_) => Ok(()),
+            None => Err(BlobError::Corrupt { expected: digest }),
+        }
+    }
+
     pub(crate) fn open(&self) -> Result<Blobs, BlobError> {
         match self {
             Self::Directory(path) => Blobs::directory(path),

@@ -31,7 +31,7 @@ use toolmark_domain::record::Version;
 use crate::answer;
 use crate::lists::store_problem;
 use crate::middleware::moved;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, FieldError, Problem};
 use crate::state::App;
 
 /// What stands unencoded in a path segment.
@@ -82,6 +82,23 @@ async fn absent(app: &App, uri: &Uri, name: &str) -> Result<Response, Problem> {
         Problem::new(Code::NotFound, "Server not found")
     })
     .await
+}
+
+/// A write to a name nobody has, which is not redirected: who writes should know the name. It says which one is there
+/// in another letter case.
+async fn spelled(app: &App, name: &str, problem: Problem) -> Problem {
+    if problem.code() != Code::NotFound {
+        return problem;
+    }
+    match app.registry.canonical_name(name).await {
+        Ok(Some(there)) if there.as_str() != name => problem.errors(vec![FieldError::at(
+            format!("did you mean `{there}`?"),
+            "path.serverName",
+            name.chars().take(200).collect::<String>(),
+        )]),
+        Ok(_) => problem,
+        Err(error) => store_problem(&error),
+    }
 }
 
 /// A name nobody has: a redirect when somebody has it in another letter case, else `problem`. `segment` is the name's

@@ -224,15 +224,13 @@ fn changes() -> Router<App> {
         .route("/feeds/{file}", get(feeds::saved))
 }
 
+/// The router adds `Allow` with the methods of the path that was asked.
 async fn method_not_allowed() -> Problem {
     Problem::new(
         Code::MethodNotAllowed,
-        "this operation reads; ask with GET or HEAD",
+        "this path has no operation of this method",
     )
-    .header(
-        http::header::ALLOW,
-        http::HeaderValue::from_static("GET, HEAD, OPTIONS"),
-    )
+    .hint("the header `Allow` names the methods it has")
 }
 
 /// Words for a path nobody serves, naming the one that was probably meant.

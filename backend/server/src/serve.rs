@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::response::Response;
+use http::{StatusCode, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -123,6 +125,15 @@ async fn pause_after(error: &io::Error) {
     }
 }
 
+/// The router writes `Allow` on every answer to a method the path does not have, also where that answer is a preflight's
+/// or an unknown path's, which it would contradict. It is owed on 405 alone.
+fn only_owed_allow(mut response: Response) -> Response {
+    if response.status() != StatusCode::METHOD_NOT_ALLOWED {
+        response.headers_mut().remove(header::ALLOW);
+    }
+    response
+}
+
 fn connection(
     builder: &Arc<auto::Builder<TokioExecutor>>,
     graceful: &GracefulShutdown,
@@ -136,7 +147,7 @@ fn connection(
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(peer));
         let router = router.clone();
-        router.oneshot(request)
+        async move { router.oneshot(request).await.map(only_owed_allow) }
     });
     let connection = builder
         .serve_connection_with_upgrades(TokioIo::new(stream), service)

@@ -44,7 +44,7 @@ pub struct ImportRow {
     pub facts: Document,
     /// The operator's settings hide this name.
     pub hidden: bool,
-    /// What must follow when the row is written.
+    /// What must follow when the row is written and is its server's current version.
     pub jobs: Vec<NewJob>,
 }
 
@@ -239,10 +239,7 @@ impl Tx {
         Ok(())
     }
 
-    async fn write_news(&mut self, news: &[News<'_>], at: Timestamp) -> Result<(), StoreError> {
-        for job in news.iter().flat_map(|news| &news.row.jobs) {
-            self.enqueue(job, at).await?;
-        }
+    async fn write_news(&mut self, news: &[News<'_>]) -> Result<(), StoreError> {
         let (added, updated): (Vec<_>, Vec<_>) =
             news.iter().partition(|news| news.outcome == RowOutcome::Added);
         for news in updated {
@@ -423,7 +420,7 @@ impl Store {
                 server_id: servers[row.server.as_str()].id,
             });
         }
-        tx.write_news(&news, at).await?;
+        tx.write_news(&news).await?;
         let mut current: HashMap<&str, Option<String>> = HashMap::new();
         for (name, rows) in touched {
             current.insert(name, tx.settle(name, servers[name].id, &rows).await?);
@@ -432,6 +429,14 @@ impl Store {
             tx.save_import_cursor(progress).await?;
         }
         let current_of = |news: &News<'_>| current.get(news.row.server.as_str()).and_then(Option::as_deref);
+        for news in news
+            .iter()
+            .filter(|news| current_of(news) == Some(news.row.version.as_str()))
+        {
+            for job in &news.row.jobs {
+                tx.enqueue(job, at).await?;
+            }
+        }
         let events: Vec<NewEvent> = news.iter().map(|news| news.event(current_of(news), at)).collect();
         if events.is_empty() {
             tx.commit().await?;

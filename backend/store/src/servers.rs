@@ -81,6 +81,20 @@ impl Store {
         found.map(|name| rows::server_name("servers", &name)).transpose()
     }
 
+    /// The namespace of a listed server that differs from `namespace` at most by case; the exact one first.
+    pub async fn canonical_namespace(&self, namespace: &str) -> Result<Option<String>, StoreError> {
+        // Names below the namespace, which the index on folded names finds: `0` follows `/`.
+        const CANONICAL: &str = "select s.namespace from servers s \
+             join versions v on v.server_id = s.id and v.is_current \
+             where s.name_folded > $1 and s.name_folded < $2 and not s.hidden and v.status <> 'deleted' \
+             order by case when s.namespace = $3 then 0 else 1 end, s.namespace limit 1";
+        let folded = namespace.to_ascii_lowercase();
+        let (from, to) = (format!("{folded}/"), format!("{folded}0"));
+        let found: Option<String> = on!(read self, db => sqlx::query_scalar(CANONICAL)
+            .bind(&from).bind(&to).bind(namespace).fetch_optional(db).await)?;
+        Ok(found)
+    }
+
     /// Names and times of the last change (microseconds) of servers, by name: for the sitemap.
     pub async fn list_names(
         &self,

@@ -17,6 +17,9 @@ on_both_engines! {
     only_an_editor_replaces_a_document
     validate_says_what_is_wrong_without_a_token
     the_development_login_gives_a_token_for_its_namespace
+    a_write_to_a_misspelled_name_says_the_right_one
+    a_version_with_a_character_nobody_sees_is_refused
+    large_numbers_are_kept_as_received
     mistaken_releases_and_backports_do_not_shadow_others
 }
 
@@ -51,6 +54,96 @@ fn places(answer: &Answer) -> Vec<String> {
             format!("{place}: {}", error["message"].as_str().unwrap())
         })
         .collect()
+}
+
+async fn a_write_to_a_misspelled_name_says_the_right_one(builder: Builder) {
+    let app = builder.start().await;
+    app.publish("com.example/Weather", &["1.0.0"]).await;
+    let token = app.any_token().await;
+    let status = json!({"status": "deprecated"});
+    for (method, target, body) in [
+        (
+            Method::PUT,
+            "/v0/servers/com.example%2Fweather/versions/1.0.0",
+            document("com.example/weather", "1.0.0"),
+        ),
+        (
+            Method::PATCH,
+            "/v0/servers/com.example%2Fweather/versions/1.0.0/status",
+            status.clone(),
+        ),
+        (Method::PATCH, "/v0/servers/com.example%2Fweather/status", status),
+    ] {
+        let answer = app.write(method, target, Some(&token), &body).await.expect(404);
+        assert_eq!(
+            places(&answer),
+            ["path.serverName: did you mean `com.example/Weather`?"],
+            "{target}"
+        );
+    }
+}
+
+async fn a_version_with_a_character_nobody_sees_is_refused(builder: Builder) {
+    let app = builder.start().await;
+    let token = app.any_token().await;
+    for (version, code) in [
+        ("1.0.0\u{200b}", "U+200B"),
+        ("1.\u{2060}0.0", "U+2060"),
+        ("1.0\u{a0}.0", "U+00A0"),
+        ("1.0.0\u{e0041}", "U+E0041"),
+    ] {
+        let body = document("com.example/weather", version);
+        let refused = post(&app, &token, &body).await.expect(422);
+        let places = places(&refused);
+        assert!(
+            places[0].starts_with("body.version:") && places[0].contains(code),
+            "{places:?}"
+        );
+    }
+    assert_eq!(count(&app).await, 0);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("server.json");
+    std::fs::write(
+        &file,
+        document("com.example/weather", "1.0.0\u{200b}").to_string(),
+    )
+    .unwrap();
+    app.import(&file).await;
+    let kept = app
+        .registry
+        .version("com.example/weather", "1.0.0\u{200b}", false)
+        .await;
+    assert!(!kept.unwrap().expect("an imported row is kept").valid);
+}
+
+async fn large_numbers_are_kept_as_received(builder: Builder) {
+    let app = builder.start().await;
+    let token = app.any_token().await;
+    let text = |number: &str| {
+        let mut body = document("com.example/weather", "1.0.0");
+        let key = "io.modelcontextprotocol.registry/publisher-provided";
+        body["_meta"] = json!({key: {"n": 0}});
+        body.to_string().replace("\"n\":0", &format!("\"n\":{number}"))
+    };
+    let refused = post_text(&app, &token, text("1e400")).await.expect(400);
+    assert!(refused.text().contains("line 1"), "{}", refused.text());
+    let body = text("[9007199254740993,18446744073709551616]");
+    let _ = post_text(&app, &token, body.clone()).await.expect(200);
+    let raw = app
+        .get("/api/v1/servers/com.example%2Fweather/versions/1.0.0/document")
+        .await
+        .expect(200);
+    assert_eq!(raw.text(), body);
+    let served = app.get("/v0/servers/com.example%2Fweather/versions/1.0.0").await;
+    // Whole numbers of 64 bits exactly, larger ones as the nearest float.
+    assert!(
+        served.text().contains("[9007199254740993,1.8446744073709552e19]")
+            || served
+                .text()
+                .contains("[9007199254740993,1.8446744073709552e+19]"),
+        "{}",
+        served.text()
+    );
 }
 
 async fn publishing_answers_with_the_row_and_every_surface_shows_it(builder: Builder) {

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use toolmark_domain::limits::IMPORT_LINE_BYTES;
+use toolmark_registry::{Database, StoreSettings};
+use toolmark_store::Store;
 use toolmark_tests::data::{OFFICIAL, corpus};
 use toolmark_tests::fake_official::FakeOfficial;
 
@@ -71,6 +73,54 @@ fn a_bare_document_keeps_its_first_time_and_follows_its_content() {
     assert_eq!(second.published_at, first.published_at);
     assert!(second.updated_at > first.updated_at);
     assert_ne!(second.digest, first.digest);
+}
+
+#[test]
+fn only_current_versions_are_queued_and_only_when_asked() {
+    let versions = ["1.0.0", "1.1.0", "2.0.0-rc.1"].map(|version| {
+        let mut document = document("a");
+        document["version"] = json!(version);
+        document.to_string()
+    });
+    let text = format!("{}\n{}\n", versions.join("\n"), document("b"));
+    for (more, queued) in [(&["--crawl"][..], 2), (&[], 0)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = written(folder.path(), &text);
+        let ended = import(folder.path(), &[&[path.as_str()], more].concat());
+        assert_eq!(counts(&ended), [4, 0, 0, 0]);
+        assert_eq!(waiting(folder.path()), queued, "{more:?}");
+    }
+}
+
+/// How many jobs wait.
+#[tokio::main(flavor = "current_thread")]
+async fn waiting(data_dir: &Path) -> i64 {
+    let settings = StoreSettings {
+        database: Database::Sqlite(data_dir.join("registry.db")),
+        connections: 1,
+    };
+    let store = Store::open(&settings).await.unwrap();
+    let [waiting, ..] = store.job_counts().await.unwrap();
+    store.close().await;
+    waiting
+}
+
+#[test]
+fn a_time_yet_to_come_is_cut_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let fake = FakeOfficial::start([]);
+    let row = json!({"server": document("a"), "_meta": {"io.modelcontextprotocol.registry/official": {
+        "status": "active", "publishedAt": "2999-01-01T00:00:00Z", "updatedAt": "2999-01-01T00:00:00Z", "isLatest": true}}});
+    let path = written(folder.path(), &row.to_string());
+    let ended = import(folder.path(), &[&path]);
+    assert_eq!(counts(&ended), [1, 0, 0, 0]);
+    assert_eq!(ended.json()["future"], 1);
+    let first = held(folder.path(), &fake).versions.remove(0);
+    let soon: toolmark_domain::timestamp::Timestamp = "2900-01-01T00:00:00Z".parse().unwrap();
+    assert!(first.published_at < soon && first.updated_at < soon && first.status_changed_at < soon);
+    // The same row again is the same row.
+    assert_eq!(counts(&import(folder.path(), &[&path])), [0, 0, 1, 0]);
+    assert_eq!(held(folder.path(), &fake).versions[0], first);
 }
 
 #[test]

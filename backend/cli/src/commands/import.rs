@@ -43,6 +43,9 @@ pub(crate) struct ImportArgs {
     /// Read everything again, not only what changed
     #[arg(long)]
     full: bool,
+    /// Queue a look at each version that is added or updated and is its server's current one
+    #[arg(long)]
+    crawl: bool,
     /// Form of the answer
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -67,7 +70,10 @@ pub(crate) fn run(global: &Global, args: &ImportArgs) -> Result<Outcome, Failure
         let error = anyhow!("`{}` is not an http or https address", settings.import.base_url);
         return Err(Failure::unreadable(error));
     }
-    let options = ImportOptions { full: args.full };
+    let options = ImportOptions {
+        full: args.full,
+        crawl: args.crawl,
+    };
     let report = super::block_on(async {
         let registry = opening::registry(settings).await?;
         let bar = bar();
@@ -110,6 +116,12 @@ fn answer(format: Format, report: &ImportReport) -> Result<Outcome, Failure> {
         "what was read before it is kept; the same command reads on"
     } else if report.rows > report.skipped_count() {
         "what was read before it is kept; importing the file again changes nothing that is here already"
+    } else if report.source.starts_with("http://") || report.source.starts_with("https://") {
+        if stop.unanswered {
+            "check the address, and that this machine reaches it; the same command tries again"
+        } else {
+            "is it the address of a registry? its list is expected at `/v0.1/servers` below it"
+        }
     } else {
         "a registry's address or a file of `server.json` documents is expected"
     }))
@@ -129,6 +141,7 @@ fn document(report: &ImportReport) -> serde_json::Value {
         "unchanged": report.unchanged,
         "skipped": skipped.collect::<Vec<_>>(),
         "invalid": report.invalid,
+        "future": report.future,
         "pages": report.pages,
         "since": report.since,
         "resumed": report.resumed,
@@ -154,6 +167,10 @@ fn text(report: &ImportReport) -> String {
             skipped.count,
             reason.words().to_owned(),
         ));
+    }
+    if report.future > 0 {
+        let note = "rows with a time that is yet to come, cut to the time of the import";
+        rows.push(line("future", report.future, note.to_owned()));
     }
     let mut out = format!(
         "{} from `{}`{}\n",
@@ -294,6 +311,7 @@ skipped, for example:
         report.stopped = Some(Stop {
             at: "page 2".into(),
             cause: "x".into(),
+            unanswered: false,
         });
         let document = document(&report);
         assert_eq!(document.as_object().unwrap().keys().next().unwrap(), "schema");

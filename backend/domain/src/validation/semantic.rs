@@ -8,6 +8,7 @@ use super::place::{Place, short};
 use super::ranges::looks_like_range;
 use super::templates::Template;
 use super::uri::Url;
+use crate::characters::first_unseen;
 
 /// Checks a served form.
 pub(super) fn check(document: &Value, out: &mut Findings) {
@@ -119,6 +120,14 @@ fn version(place: &Place<'_>, version: &str, out: &mut Findings) {
     if version.trim().eq_ignore_ascii_case("latest") {
         out.semantic(place, "reserved-version-string", || {
             format!("version string '{version}' is reserved and cannot be used")
+        });
+    } else if let Some(unseen) = first_unseen(version) {
+        out.semantic(place, "version-has-unseen-character", || {
+            format!(
+                "version must not hold characters that cannot be seen, found U+{:04X} in {:?}",
+                u32::from(unseen),
+                short(version)
+            )
         });
     } else if looks_like_range(version) {
         out.semantic(place, "version-looks-like-range", || {

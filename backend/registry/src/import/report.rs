@@ -98,6 +98,9 @@ pub struct Stop {
     pub at: String,
     /// What happened there, with its causes.
     pub cause: String,
+    /// There was no answer at all.
+    #[serde(skip)]
+    pub unanswered: bool,
 }
 
 /// What an import did.
@@ -112,6 +115,8 @@ pub struct ImportReport {
     pub skipped: BTreeMap<Reason, Skipped>,
     /// Of the added and updated, those in which the validator finds errors.
     pub invalid: u64,
+    /// Rows with a time that is yet to come, which was cut to the time of the import.
+    pub future: u64,
     /// Pages read, for a registry.
     pub pages: u64,
     /// Only what changed after this was asked for.
@@ -158,6 +163,7 @@ impl ImportReport {
         self.stopped = Some(Stop {
             at: at.into(),
             cause: words,
+            unanswered: false,
         });
     }
 

@@ -45,6 +45,16 @@ pub(crate) struct Meta {
     pub(crate) is_latest: Option<bool>,
 }
 
+impl Meta {
+    /// Whether one of its times is after `at`.
+    pub(crate) fn is_after(&self, at: Timestamp) -> bool {
+        [self.published_at, self.updated_at, self.status_changed_at]
+            .into_iter()
+            .flatten()
+            .any(|time| time > at)
+    }
+}
+
 /// An element that is not kept.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {

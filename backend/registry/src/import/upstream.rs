@@ -26,6 +26,15 @@ pub(crate) enum PageFault {
 }
 
 impl PageFault {
+    /// Whether nothing came from the other side.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        use toolmark_outbound::Error::{Connect, Dropped, TimedOut};
+        matches!(
+            self,
+            Self::Fetch(Connect { .. } | Dropped { .. } | TimedOut { .. })
+        )
+    }
+
     /// Whether the other side does not take the cursor we kept.
     pub(crate) fn is_refused_cursor(&self) -> bool {
         matches!(self, Self::Fetch(toolmark_outbound::Error::Status { status, .. })

@@ -6,7 +6,7 @@ use toolmark_domain::permission::Action;
 
 use super::publish_server::write_problem;
 use super::signed::signed;
-use super::written;
+use super::{spelled, written};
 use crate::extract::{Segments, draft};
 use crate::problem::Problem;
 use crate::state::App;
@@ -19,6 +19,8 @@ pub(crate) async fn edit_version(
     let (actor, draft) = signed(&app, request, draft).await?;
     let edited = app.registry.edit(&actor, &name, &version, &draft).await;
     app.lists.wrote();
-    let edited = edited.map_err(|error| write_problem(&error, Action::Edit))?;
-    Ok(written(&edited))
+    match edited {
+        Ok(edited) => Ok(written(&edited)),
+        Err(error) => Err(spelled(&app, &name, write_problem(&error, Action::Edit)).await),
+    }
 }

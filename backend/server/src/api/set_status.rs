@@ -11,7 +11,7 @@ use toolmark_domain::status::Status;
 use toolmark_registry::{StatusChange, StatusError};
 
 use super::signed::{forbidden, signed};
-use super::written;
+use super::{spelled, written};
 use crate::answer;
 use crate::extract::{Segments, Unfit, json_value};
 use crate::lists::store_problem;
@@ -32,7 +32,10 @@ pub(crate) async fn set_status(
         .set_status(&actor, &name, Some(&version), &change)
         .await;
     app.lists.wrote();
-    let changed = changed.map_err(|error| status_problem(&error, NO_VERSION))?;
+    let changed = match changed {
+        Ok(changed) => changed,
+        Err(error) => return Err(spelled(&app, &name, status_problem(&error, NO_VERSION)).await),
+    };
     let first = changed.first();
     Ok(written(
         first.ok_or_else(|| Problem::new(Code::NotFound, NO_VERSION))?,
@@ -48,7 +51,9 @@ pub(crate) async fn set_all_statuses(
     let (actor, change) = signed(&app, request, read).await?;
     let changed = app.registry.set_status(&actor, &name, None, &change).await;
     app.lists.wrote();
-    changed.map_err(|error| status_problem(&error, NO_SERVER))?;
+    if let Err(error) = changed {
+        return Err(spelled(&app, &name, status_problem(&error, NO_SERVER)).await);
+    }
     let all = app.registry.versions_of(&name, true).await;
     let all = all.map_err(|error| store_problem(&error))?;
     let mut body = format!(r#"{{"updatedCount":{},"servers":["#, all.len());

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use toolmark_domain::limits::{CURSOR_BYTES, LIST_SEARCH_CHARS, PAGE_DEFAULT, PAGE_MAX, SERVER_NAME_CHARS};
+use toolmark_domain::target::REMOTE;
 use toolmark_registry::ServerFilter;
 use toolmark_registry::search::{After, ListOptions, Typed};
 
@@ -16,6 +17,8 @@ use crate::state::App;
 
 /// Its parameters.
 const KNOWN: &[&str] = &["q", "namespace", "kind", "limit", "cursor"];
+/// What a target can be. Imported documents may name others, which nothing can be asked about.
+const KINDS: &[&str] = &["npm", "pypi", "oci", "mcpb", "nuget", "cargo", REMOTE];
 /// First part of its cursors: search, namespace, kind, last name.
 const CURSOR: &str = "s1";
 
@@ -29,8 +32,8 @@ const CURSOR: &str = "s1";
             description = "What it is called, what it is for, what its tools do. In it `name:`, `ns:`, `-word` and a phrase in quotation marks narrow the list."),
         ("namespace" = Option<String>, Query, max_length = 200, pattern = r"^[^\u0000]*$",
             description = "Only servers of this namespace."),
-        ("kind" = Option<String>, Query, max_length = 40, pattern = r"^[^\u0000]*$",
-            description = "`npm`, `pypi`, `oci`, …, or `remote`: the current version has such a target."),
+        ("kind" = Option<String>, Query, pattern = r"^(npm|pypi|oci|mcpb|nuget|cargo|remote)$",
+            description = "The current version has such a target: `npm`, `pypi`, `oci`, `mcpb`, `nuget`, `cargo`, `remote`."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Most servers of the page; 30 unless given."),
         ("cursor" = Option<String>, Query, max_length = 6144, pattern = r"^s1(-([0-9a-f]{2})*){4}$",
             description = "`next_cursor` of the page before. It carries the filters; what is given beside it counts."),
@@ -126,7 +129,7 @@ impl Asked {
             .unwrap_or(PAGE_DEFAULT);
         let search = read.text("q", LIST_SEARCH_CHARS);
         let namespace = read.text("namespace", SERVER_NAME_CHARS.1);
-        let kind = read.text("kind", 40);
+        let kind = read.word("kind", KINDS);
         let cursor = read.text("cursor", CURSOR_BYTES);
         read.finish()?;
         let carried = match cursor {

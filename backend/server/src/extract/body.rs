@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use toolmark_domain::json::{self, Finding, ReadError};
-use toolmark_domain::limits::{JSON_DEPTH, SERVER_JSON_BYTES};
+use toolmark_domain::limits::{BODY_DRAIN_BYTES, JSON_DEPTH, SERVER_JSON_BYTES};
 use toolmark_registry::{Draft, DraftError};
 
 use crate::problem::{Code, FieldError, LOCATION_CHARS, Problem};
@@ -111,30 +111,55 @@ async fn bytes(headers: &HeaderMap, body: Body, within: Duration) -> Result<Byte
     let announced = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > SERVER_JSON_BYTES as u64) {
+    let is_over = announced.is_some_and(|length| length > SERVER_JSON_BYTES as u64);
+    if is_over && headers.contains_key(header::EXPECT) {
+        // The client waits for our word before it sends anything.
         return Err(too_large());
     }
-    tokio::time::timeout(within, collect(body)).await.map_err(|_| {
-        Problem::new(
+    let read = tokio::time::timeout(within, collect(body, is_over)).await;
+    match read {
+        Ok(read) => read,
+        Err(_) if is_over => Err(too_large()),
+        Err(_) => Err(Problem::new(
             Code::BodyTimeout,
             format!("the body did not arrive within {} seconds", within.as_secs()),
-        )
-    })?
+        )),
+    }
 }
 
-async fn collect(mut body: Body) -> Result<Bytes, Problem> {
+/// Reads the body. One over the limit is read on for a while and dropped: many clients write all of it before they
+/// read, and an answer followed by a reset connection is one they never see.
+async fn collect(mut body: Body, mut is_over: bool) -> Result<Bytes, Problem> {
     let mut read = BytesMut::new();
+    let mut seen = 0;
     while let Some(frame) = body.frame().await {
-        let frame =
-            frame.map_err(|_| Problem::new(Code::BodyMissing, "the body ended before it was complete"))?;
-        if let Ok(data) = frame.into_data() {
-            if read.len() + data.len() > SERVER_JSON_BYTES {
-                return Err(too_large());
+        let data = match frame {
+            Ok(frame) => frame.into_data(),
+            Err(_) if is_over => break,
+            Err(_) => {
+                return Err(Problem::new(
+                    Code::BodyMissing,
+                    "the body ended before it was complete",
+                ));
             }
+        };
+        let Ok(data) = data else { continue };
+        seen += data.len();
+        is_over |= seen > SERVER_JSON_BYTES;
+        if seen > BODY_DRAIN_BYTES {
+            break;
+        }
+        if is_over {
+            read = BytesMut::new();
+        } else {
             read.extend_from_slice(&data);
         }
     }
-    Ok(read.freeze())
+    if is_over {
+        Err(too_large())
+    } else {
+        Ok(read.freeze())
+    }
 }
 
 fn too_large() -> Problem {

@@ -160,6 +160,17 @@ impl<'a> Own<'a> {
         Some(value)
     }
 
+    /// One of a closed list of words.
+    pub(crate) fn word(&mut self, name: &str, words: &[&str]) -> Option<String> {
+        let value = self.first(name)?.to_owned();
+        if words.contains(&value.as_str()) {
+            return Some(value);
+        }
+        let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        self.refuse(name, format!("expected one of {}", words.join(", ")));
+        None
+    }
+
     pub(crate) fn integer(&mut self, name: &str, least: i64, most: i64) -> Option<i64> {
         let text = self.first(name)?;
         let digits = text.strip_prefix('-').unwrap_or(text);

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use toolmark_domain::find::summary;
 use toolmark_domain::limits::{PAGE_DEFAULT, SERVER_NAME_CHARS};
+use toolmark_domain::name::ServerName;
 use toolmark_domain::record::ServerSummary;
 use toolmark_frontend::views::{
     FacetView, FoundTools, PublisherView, SearchView, SearchWords, ToolGroup, ToolRowView,
@@ -12,11 +13,13 @@ use toolmark_registry::search::{After, ListOptions, Listing};
 use toolmark_registry::{FindError, ListedTool, ServerFilter, ToolPage};
 
 use super::{Form, not_recorded, page, site};
+use crate::api::with_segment;
 use crate::ext::listing::Narrowed;
 use crate::ext::{find_problem, marks};
 use crate::extract::{Ask, Own, Segments};
 use crate::lists::store_problem;
-use crate::problem::Problem;
+use crate::middleware::moved;
+use crate::problem::{Code, Problem};
 use crate::state::App;
 
 /// First part of the cursors of this page.
@@ -176,6 +179,7 @@ pub(crate) async fn publisher(
     let mut read = Own::parse(ask.query(), &["cursor"]);
     let cursor = read.text("cursor", SERVER_NAME_CHARS.1);
     read.finish()?;
+    let cursor = place(cursor)?;
     let twin = segment
         .strip_suffix(".json")
         .map(|namespace| (namespace, Form::Json));
@@ -190,7 +194,34 @@ pub(crate) async fn publisher(
             return page(&view, form, ask.headers());
         }
     }
+    elsewhere(&app, &ask, &segment).await
+}
+
+/// A redirect when the namespace is there in another letter case.
+async fn elsewhere(app: &App, ask: &Ask, segment: &str) -> Result<Response, Problem> {
+    let plain = segment.strip_suffix(".json").map(|plain| (plain, ".json"));
+    for (namespace, end) in [Some((segment, "")), plain].into_iter().flatten() {
+        let found = app.registry.canonical_namespace(namespace).await;
+        let found = found.map_err(|error| store_problem(&error))?;
+        if let Some(found) = found.filter(|found| found != namespace) {
+            return Ok(moved(&with_segment(ask.uri(), 2, &format!("{found}{end}"))));
+        }
+    }
     Err(not_recorded("no server is listed under this namespace"))
+}
+
+/// The cursor of these lists is the last name of the page before.
+fn place(cursor: Option<String>) -> Result<Option<String>, Problem> {
+    if cursor
+        .as_deref()
+        .is_some_and(|name| ServerName::parse(name).is_err())
+    {
+        return Err(
+            Problem::new(Code::InvalidCursor, "query.cursor: not a cursor of this list")
+                .hint("leave `cursor` out for the first page, and go on from there by its links"),
+        );
+    }
+    Ok(cursor)
 }
 
 /// A page of servers and the name the next one starts after.

@@ -68,6 +68,15 @@ async fn a_published_version_is_read_back_as_it_was_sent(fresh: &Fresh) {
         store.canonical_name("COM.example/Weather").await.unwrap(),
         Some(name("com.example/weather"))
     );
+    for (asked, found) in [
+        ("COM.example", Some("com.example")),
+        ("com.example", Some("com.example")),
+        ("com.exampl", None),
+        ("com.example.more", None),
+    ] {
+        let namespace = store.canonical_namespace(asked).await.unwrap();
+        assert_eq!(namespace.as_deref(), found, "{asked}");
+    }
 }
 
 async fn a_duplicate_version_is_refused_and_leaves_no_trace(fresh: &Fresh) {
