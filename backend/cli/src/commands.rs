@@ -10,7 +10,7 @@ mod evaluate;
 mod find;
 mod import;
 mod mcp;
-mod migrate;
+pub(crate) mod migrate;
 mod pin;
 mod probe;
 mod reindex;

@@ -14,5 +14,7 @@ mod tests;
 
 pub(crate) use mask::{masked, masked_text};
 pub(crate) use sample::sample;
-pub(crate) use sections::{LogFormat, LogSettings, RankingMode, Settings, SmtpTls};
+pub(crate) use sections::{
+    LogFormat, LogSettings, RankingMode, Settings, SmtpTls, StoreSettings as StoreSection,
+};
 pub(crate) use sources::{Loaded, Problem, Sources, load};

@@ -105,6 +105,11 @@ fn exit_statuses_say_yes_no_unreadable_and_unknown() {
         (&["migrate", "--check"], 1),
         (&["status"], 3),
         (&["config", "check", "--config", "absent.toml"], 2),
+        (&["admin", "token", "list"], 3),
+        (
+            &["admin", "token", "revoke", "01980000-0000-7000-8000-000000000000"],
+            3,
+        ),
         (&["version"], 0),
     ] {
         let (code, _, errors) = run(at, arguments);
@@ -116,6 +121,38 @@ fn exit_statuses_say_yes_no_unreadable_and_unknown() {
         );
     }
     assert!(!at.join("toolmark-data").exists(), "asking made a folder");
+}
+
+#[test]
+fn what_is_not_there_is_said_with_a_way_onward() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let (_, _, errors) = run(at, &["admin", "token", "list", "--data-dir", "elsewhere"]);
+    assert!(
+        errors.contains("there is no registry at `elsewhere/registry.db`"),
+        "{errors}"
+    );
+    assert!(
+        errors.contains("hint: name the right one with `--data-dir`"),
+        "{errors}"
+    );
+
+    std::fs::write(
+        at.join("server.json"),
+        r#"{"name":"com.example/Weather","description":"Tells the weather","version":"1.0.0"}"#,
+    )
+    .unwrap();
+    assert_eq!(run(at, &["import", "server.json"]).0, 0);
+    let (code, _, errors) = run(at, &["status", "com.example/weather"]);
+    assert_eq!(code, 1, "{errors}");
+    assert!(
+        errors.contains("hint: did you mean `com.example/Weather`?"),
+        "{errors}"
+    );
+
+    let (code, _, errors) = run(at, &["import", "official", "--base-url", "http://127.0.0.1:1"]);
+    assert_eq!(code, 2, "{errors}");
+    assert!(errors.contains("hint: check the address"), "{errors}");
 }
 
 #[test]

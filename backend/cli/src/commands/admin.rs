@@ -74,7 +74,11 @@ pub(crate) fn run(global: &Global, command: &AdminCommand) -> Result<Outcome, Fa
     let AdminCommand::Token(command) = command;
     let loaded = global.start(Vec::new())?;
     super::block_on(async {
-        let registry = opening::registry(&loaded.settings).await?;
+        let registry = match command {
+            TokenCommand::Create(_) => opening::registry(&loaded.settings).await?,
+            // Only what is there has tokens.
+            TokenCommand::List(_) | TokenCommand::Revoke(_) => opening::existing(&loaded.settings).await?,
+        };
         let outcome = match command {
             TokenCommand::Create(args) => create(&registry, args).await,
             TokenCommand::List(args) => list(&registry, args).await,

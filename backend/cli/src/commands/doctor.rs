@@ -74,7 +74,7 @@ pub(crate) fn run(global: &Global, args: &DoctorArgs) -> Result<Outcome, Failure
     let settings = opening::registry_settings(&loaded.settings)?;
     let checks = super::block_on(async {
         let mut checks = vec![clock::check()];
-        checks.extend(store::checks(&settings.store).await);
+        checks.extend(store::checks(&settings).await);
         checks.extend(sandbox::check().await);
         checks.extend(clients::checks().await);
         checks

@@ -82,7 +82,7 @@ fn refuse_newer(state: &MigrationState) -> Result<(), Failure> {
 }
 
 /// Number of the last applied migration; 0 for a new database.
-pub(super) fn number(state: &MigrationState) -> i64 {
+pub(crate) fn number(state: &MigrationState) -> i64 {
     let applied = state.steps.iter().filter(|step| step.applied);
     applied.map(|step| step.number).max().unwrap_or(0)
 }
@@ -93,7 +93,7 @@ pub(super) fn newest(state: &MigrationState) -> i64 {
 }
 
 /// Where the rows are, without credentials.
-pub(super) fn place(database: &Database) -> String {
+pub(crate) fn place(database: &Database) -> String {
     match database {
         Database::Sqlite(path) => path.display().to_string(),
         Database::Postgres(url) => masked_text(url),

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use serde_json::{Value, json};
+use toolmark_domain::name::ServerName;
 use toolmark_domain::record::{OFFICIAL_META, OWN_META, Version};
 use toolmark_registry::{Database, Registry};
 use url::Url;
@@ -56,12 +57,13 @@ pub(crate) fn run(global: &Global, args: &StatusArgs) -> Result<Outcome, Failure
     match found {
         Found::Whole(facts) => whole(args.format, &facts)?,
         Found::Version(standing) => one(args.format, &standing)?,
-        Found::Nothing => {
+        Found::Nothing(spelled) => {
             let name = args.name.as_deref().unwrap_or_default();
-            return Err(Failure::from(anyhow!(
-                "there is no `{}` at this registry",
-                shown(name)
-            )));
+            let failure = Failure::from(anyhow!("there is no `{}` at this registry", shown(name)));
+            return Err(match spelled {
+                Some(spelled) => failure.hint(format!("did you mean `{spelled}`?")),
+                None => failure,
+            });
         }
     }
     Ok(Outcome::Yes)
@@ -71,12 +73,13 @@ pub(crate) fn run(global: &Global, args: &StatusArgs) -> Result<Outcome, Failure
 enum Found {
     Whole(Value),
     Version(Standing),
-    Nothing,
+    /// With the name that is there in another letter case.
+    Nothing(Option<ServerName>),
 }
 
 impl Found {
     fn version(standing: Option<Standing>) -> Self {
-        standing.map_or(Self::Nothing, Self::Version)
+        standing.map_or(Self::Nothing(None), Self::Version)
     }
 }
 
@@ -95,34 +98,23 @@ fn split(text: &str) -> Result<(&str, &str), Failure> {
 
 /// The registry in the data folder, which is not made by asking.
 async fn local(settings: &crate::settings::Settings, wanted: Option<(&str, &str)>) -> Result<Found, Failure> {
-    let store = opening::registry_settings(settings)?.store;
-    let state = Registry::migration_state(&store)
-        .await
-        .map_err(Failure::unknown)?;
-    if super::migrate::number(&state) == 0 {
-        let place = super::migrate::place(&store.database);
-        return Err(Failure::unknown(anyhow!("there is no registry at `{place}`"))
-            .hint("`toolmark serve` makes one; `--registry URL` asks another"));
-    }
-    if !state.up_to_date() {
-        let error = anyhow!("the database is not at the schema of this release");
-        return Err(Failure::unknown(error).hint("`toolmark migrate` brings it there"));
-    }
-    let registry = opening::registry(settings).await?;
+    let database = opening::registry_settings(settings)?.store.database;
+    let registry = opening::existing(settings).await?;
     let found = match wanted {
         Some((name, version)) => one_of(&registry, name, version).await,
-        None => counts(&registry, &store.database).await,
+        None => counts(&registry, &database).await,
     };
     registry.close().await;
     found
 }
 
 async fn one_of(registry: &Registry, name: &str, version: &str) -> Result<Found, Failure> {
-    let version = registry
-        .version(name, version, true)
-        .await
-        .map_err(Failure::unknown)?;
-    Ok(Found::version(version.as_ref().map(standing).transpose()?))
+    let found = registry.version(name, version, true).await;
+    if let Some(found) = found.map_err(Failure::unknown)? {
+        return Ok(Found::Version(standing(&found)?));
+    }
+    let spelled = registry.canonical_name(name).await.map_err(Failure::unknown)?;
+    Ok(Found::Nothing(spelled.filter(|spelled| spelled.as_str() != name)))
 }
 
 async fn counts(registry: &Registry, database: &Database) -> Result<Found, Failure> {

@@ -47,6 +47,10 @@ settings! {
         /// The database: `sqlite:` and a file, or a PostgreSQL URL. Unset: `registry.db` in the data folder.
         /// A password is better kept in the environment, as `TOOLMARK_STORE__DATABASE_URL`.
         database_url: Option<String> = None, like "postgres://toolmark@db.example.com/toolmark";
+        /// Where large pieces (received lists, evidence, artifacts) are kept: a folder, or `s3://BUCKET/PREFIX`, whose
+        /// client reads `AWS_ENDPOINT`, `AWS_REGION`, `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`.
+        /// Unset: `blobs` in the data folder.
+        blobs_url: Option<String> = None, like "s3://toolmark/blobs";
         /// Connections that read (SQLite), or all connections (PostgreSQL).
         connections: NonZeroU32 = NonZeroU32::new(8).unwrap_or(NonZeroU32::MIN);
     }

@@ -10,6 +10,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::file;
 use super::sections::Settings;
+use crate::opening;
 
 /// The file that is read when `--config` is not given and it exists.
 const DEFAULT_FILE: &str = "toolmark.toml";
@@ -121,7 +122,7 @@ pub(crate) fn load(sources: &Sources) -> Result<Loaded, Vec<Problem>> {
         problems.extend(loaded.set(name, Given::Text(value), Origin::Flag(flag)));
     }
     if problems.is_empty() {
-        problems.extend(check(&loaded));
+        problems = check(&loaded);
     }
     if problems.is_empty() {
         Ok(loaded)
@@ -154,8 +155,8 @@ fn read_file(path: &Path, loaded: &mut Loaded) -> Result<Vec<Problem>, Problem> 
     Ok(problems)
 }
 
-/// Variables with `__` are settings. The others with our prefix are not ours to judge (container platforms set
-/// `TOOLMARK_PORT` and the like for a service of that name), unless they are a setting written with one underscore.
+/// Variables with our prefix are settings, each with `__` after its section; any other is a mistake, except those of
+/// [`is_foreign`].
 fn read_environment(variables: &[(String, String)], loaded: &mut Loaded) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (variable, value) in variables {
@@ -175,13 +176,56 @@ fn read_environment(variables: &[(String, String)], loaded: &mut Loaded) -> Vec<
                 message: format!("{variable}: a setting has two underscores after its section"),
                 hint: Some(format!("did you mean `{meant}`?")),
             });
+        } else if !is_foreign(rest) {
+            problems.push(unknown(
+                &rest.to_lowercase(),
+                &Origin::Environment(variable.clone()),
+            ));
         }
     }
     problems
 }
 
+/// Variables with our prefix that are no settings: the file's name, a token, what the build and the tests take, and what
+/// container platforms set for a service called `toolmark`.
+fn is_foreign(rest: &str) -> bool {
+    matches!(
+        rest,
+        "CONFIG"
+            | "TOKEN"
+            | "COMMIT"
+            | "BUILT_AT"
+            | "BUILD_COMMIT"
+            | "PORT"
+            | "SERVICE_HOST"
+            | "SERVICE_PORT"
+    ) || ["TEST_", "PORT_", "SERVICE_PORT_"]
+        .iter()
+        .any(|start| rest.starts_with(start))
+}
+
 /// What the types cannot say.
-fn check(loaded: &Loaded) -> Option<Problem> {
+fn check(loaded: &Loaded) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = check_level(loaded).into_iter().collect();
+    let named = |name: &str, (message, hint): (String, &str)| Problem {
+        message: format!("{}: `{name}`: {message}", loaded.origin(name)),
+        hint: Some(hint.to_owned()),
+    };
+    for text in &loaded.settings.policy.blocked_namespaces {
+        if let Err(bad) = opening::namespace_pattern(text) {
+            problems.push(named("policy.blocked_namespaces", bad));
+        }
+    }
+    if let Err(bad) = opening::database(&loaded.settings.store) {
+        problems.push(named("store.database_url", bad));
+    }
+    if let Err(bad) = opening::blobs(&loaded.settings.store) {
+        problems.push(named("store.blobs_url", bad));
+    }
+    problems
+}
+
+fn check_level(loaded: &Loaded) -> Option<Problem> {
     let bad = loaded
         .settings
         .log

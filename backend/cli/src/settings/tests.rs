@@ -172,6 +172,18 @@ fn a_mistake_in_the_environment_is_named() {
             Some("did you mean `TOOLMARK_SERVER__LISTEN`?"),
         ),
         (
+            "TOOLMARK_FOO",
+            "1",
+            "unknown setting `TOOLMARK_FOO` in the environment",
+            Some("`toolmark config show` lists every setting"),
+        ),
+        (
+            "TOOLMARK_LISTEN",
+            "x",
+            "unknown setting `TOOLMARK_LISTEN` in the environment",
+            Some("did you mean `TOOLMARK_SERVER__LISTEN`?"),
+        ),
+        (
             "TOOLMARK_AUTH__DEV",
             "yes",
             "TOOLMARK_AUTH__DEV: `auth.dev` expects true or false, found other text",
@@ -200,7 +212,10 @@ fn a_mistake_in_the_environment_is_named() {
 fn variables_that_are_no_settings_are_left_alone() {
     let set = [
         ("TOOLMARK_PORT", "tcp://10.0.0.1:80"),
+        ("TOOLMARK_PORT_8080_TCP", "tcp://10.0.0.1:80"),
+        ("TOOLMARK_SERVICE_HOST", "10.0.0.1"),
         ("TOOLMARK_TEST_DATA", "x"),
+        ("TOOLMARK_TOKEN", "x"),
         ("SERVER__LISTEN", "x"),
         ("PATH", "/bin"),
     ];
@@ -209,6 +224,31 @@ fn variables_that_are_no_settings_are_left_alone() {
         ..Sources::default()
     };
     assert_eq!(load(&sources).unwrap().settings, Settings::default());
+}
+
+#[test]
+fn what_a_text_must_be_is_checked_with_its_line() {
+    let (_folder, sources) = with_file(
+        "[store]\ndatabase_url = \"mysql://a:secret@b/c\"\nblobs_url = \"ftp://x/y\"\n[policy]\n\
+         blocked_namespaces = [\"com.example*\", \"a/b\"]\n",
+    );
+    let found = problems(&sources);
+    let words: Vec<&str> = found.iter().map(|(message, _)| message.as_str()).collect();
+    assert_eq!(
+        words,
+        [
+            "t.toml:5: `policy.blocked_namespaces`: `a/b` is no namespace",
+            "t.toml:2: `store.database_url`: `mysql://a:********@b/c` is neither a PostgreSQL URL nor `sqlite:` and a file",
+            "t.toml:3: `store.blobs_url`: `ftp://x/y` is neither a folder nor an S3 address",
+        ]
+    );
+    assert!(found.iter().all(|(_, hint)| hint.is_some()));
+    let (_folder, sources) = with_file("[store]\ndatabase_url = \"postgres://a@[b/c\"\n");
+    assert!(
+        problems(&sources)[0]
+            .0
+            .starts_with("t.toml:2: `store.database_url`: ")
+    );
 }
 
 #[test]

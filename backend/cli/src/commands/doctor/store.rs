@@ -1,23 +1,78 @@
 //! The database: whether it opens, is at this release's schema, takes a write, and has room.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use toolmark_registry::{Database, Registry, StoreSettings};
+use toolmark_registry::{BlobPlace, Database, Registry, RegistrySettings, StoreSettings};
 
 use super::{Check, State};
 use crate::commands::migrate::{newest, number, place};
+use crate::settings::masked_text;
+
+/// How long the place of the blobs has to take and give back a few bytes.
+const BLOBS_WAIT: Duration = Duration::from_secs(10);
 
 /// Less free space than this is a note: a catalogue of 100,000 versions with its journal fits into it.
 const COMFORTABLE_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 /// Less than this is too little for the journal of a single import.
 const NEEDED_BYTES: u64 = 64 * 1024 * 1024;
 
-pub(super) async fn checks(settings: &StoreSettings) -> Vec<Check> {
-    let mut checks = vec![database(settings).await];
-    if let Database::Sqlite(path) = &settings.database {
+pub(super) async fn checks(settings: &RegistrySettings) -> Vec<Check> {
+    let mut checks = vec![database(&settings.store).await, blobs(&settings.blobs).await];
+    if let Database::Sqlite(path) = &settings.store.database {
         checks.push(space(path));
     }
     checks
+}
+
+/// Puts a small blob, reads it and takes it away again. A folder that is not there yet is not made by looking.
+async fn blobs(place: &BlobPlace) -> Check {
+    let check = |state, found: String| Check::new("store", "blobs", state, found);
+    let (name, hint) = match place {
+        BlobPlace::Directory(path) => (
+            path.display().to_string(),
+            "let the user that runs `toolmark` write there",
+        ),
+        BlobPlace::Url { url, .. } => (
+            masked_text(url),
+            "check `store.blobs_url`, that the bucket exists, and `AWS_ENDPOINT`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`, \
+             `AWS_SECRET_ACCESS_KEY`; for a plain http endpoint also `AWS_ALLOW_HTTP=true`",
+        ),
+    };
+    if let BlobPlace::Directory(path) = place
+        && !path.exists()
+    {
+        return new_folder(path, &name);
+    }
+    match tokio::time::timeout(BLOBS_WAIT, place.try_out()).await {
+        Ok(Ok(())) => check(
+            State::Ok,
+            format!("{name}: writable, what is written is read back"),
+        ),
+        Ok(Err(error)) => {
+            check(State::Missing, format!("{name}: {:#}", anyhow::Error::new(error))).hint(hint)
+        }
+        Err(_) => {
+            let found = format!("{name}: no answer within {} s", BLOBS_WAIT.as_secs());
+            check(State::Missing, found).hint(hint)
+        }
+    }
+}
+
+/// A folder that is not there yet: the one above it must take it.
+fn new_folder(path: &Path, name: &str) -> Check {
+    let above = existing(path);
+    let check = |state, found: String| Check::new("store", "blobs", state, found);
+    if is_writable(&above) {
+        return check(State::Ok, format!("{name}: not there yet, `serve` makes it"));
+    }
+    let found = format!("{name}: not there, and `{}` cannot be written", above.display());
+    check(State::Missing, found).hint("choose another folder with `store.blobs_url`")
+}
+
+fn is_writable(folder: &Path) -> bool {
+    let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    rustix::fs::access(folder, access).is_ok()
 }
 
 async fn database(settings: &StoreSettings) -> Check {
@@ -66,11 +121,7 @@ fn new_database(settings: &StoreSettings, place: &str) -> Check {
         );
     };
     let folder = existing(path);
-    let writable = rustix::fs::access(
-        &folder,
-        rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK,
-    );
-    if writable.is_err() {
+    if !is_writable(&folder) {
         let found = format!("{place}: not there, and `{}` cannot be written", folder.display());
         return Check::new("store", "database", State::Missing, found)
             .hint("choose another folder with `--data-dir`");
@@ -136,6 +187,36 @@ mod tests {
         Registry::migrate(&settings).await.unwrap();
         let after = database(&settings).await;
         assert!(after.found.ends_with(", writable"), "{}", after.found);
+    }
+
+    #[tokio::test]
+    async fn blobs_are_tried_where_they_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("blobs");
+        let place = BlobPlace::Directory(path.clone());
+        let before = blobs(&place).await;
+        assert!(before.found.ends_with("`serve` makes it"), "{}", before.found);
+        assert!(!path.exists());
+
+        std::fs::create_dir(&path).unwrap();
+        let after = blobs(&place).await;
+        assert_eq!(after.state, State::Ok, "{}", after.found);
+        let left = walk(&path);
+        assert_eq!(left, 0, "the blob was taken away");
+
+        let file = folder.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        let wrong = blobs(&BlobPlace::Directory(file)).await;
+        assert_eq!(wrong.state, State::Missing, "{}", wrong.found);
+    }
+
+    fn walk(folder: &Path) -> usize {
+        let entries = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        entries
+            .map(|path| if path.is_dir() { walk(&path) } else { 1 })
+            .sum()
     }
 
     #[tokio::test]
