@@ -12,11 +12,11 @@ on_both_engines! {
     a_waiting_reader_does_not_hold_up_the_end
     every_operation_is_described_and_has_a_validator
     counts_are_given
-    the_description_and_the_routes_name_the_same_operations
+    every_route_is_in_the_description
 }
 
 /// Read from the source: a router cannot be asked for its routes.
-async fn the_description_and_the_routes_name_the_same_operations(builder: Builder) {
+async fn every_route_is_in_the_description(builder: Builder) {
     let app = builder.start().await;
     let routes = include_str!("../../../backend/server/src/routes.rs");
     let mut served: Vec<&str> = routes
@@ -25,15 +25,16 @@ async fn the_description_and_the_routes_name_the_same_operations(builder: Builde
         .collect();
     served.sort_unstable();
     let document = app.get("/api/v1/openapi.json").await.expect(200).json();
-    let mut described: Vec<&str> = document["paths"]
+    let described: Vec<&str> = document["paths"]
         .as_object()
         .expect("paths")
         .keys()
         .map(String::as_str)
         .collect();
-    described.sort_unstable();
     assert!(served.len() >= 7, "{served:?}");
-    assert_eq!(served, described);
+    // The other way round a path may be written in parts.
+    let missing: Vec<&&str> = served.iter().filter(|path| !described.contains(path)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 async fn servers_are_listed_once_filtered_and_over_pages(builder: Builder) {
