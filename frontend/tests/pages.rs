@@ -289,7 +289,7 @@ fn versions_come_newest_first_by_semantic_version_and_page_by_page() {
     let mut all: Vec<_> = (0..150).map(|minor| of(format!("1.{minor}.0"))).collect();
     all.push(of("2.0.0-rc.1".to_owned()));
     let name = all[0].server.clone();
-    let first = VersionsView::new(&site(), &name, &all, None);
+    let first = VersionsView::new(&site(), &name, &samples::outlines(&all), &all, None);
     let shown = |view: &VersionsView| {
         view.versions
             .iter()
@@ -302,7 +302,7 @@ fn versions_come_newest_first_by_semantic_version_and_page_by_page() {
         first.next.as_deref(),
         Some("/s/io.github.northwind/weather/versions?cursor=1.50.0")
     );
-    let second = VersionsView::new(&site(), &name, &all, Some("1.50.0"));
+    let second = VersionsView::new(&site(), &name, &samples::outlines(&all), &all, Some("1.50.0"));
     let rest = shown(&second);
     assert_eq!(
         (rest.first().map(String::as_str), rest.len()),
@@ -310,7 +310,7 @@ fn versions_come_newest_first_by_semantic_version_and_page_by_page() {
     );
     assert_eq!((second.next, second.prereleases.len()), (None, 0));
     assert!(
-        VersionsView::new(&site(), &name, &all, Some("no such"))
+        VersionsView::new(&site(), &name, &samples::outlines(&all), &all, Some("no such"))
             .versions
             .is_empty()
     );
@@ -395,7 +395,13 @@ fn a_full_list_of_heavy_rows_stays_within_its_weight() {
             row
         })
         .collect();
-    let page = VersionsView::new(&site(), &versions[0].server, &versions, None);
+    let page = VersionsView::new(
+        &site(),
+        &versions[0].server,
+        &samples::outlines(&versions),
+        &versions,
+        None,
+    );
     assert!(page.next.is_some());
     let weight = gzipped(&html(&page));
     assert!(weight <= PAGE_BYTES, "versions: {weight} bytes");

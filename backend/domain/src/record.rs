@@ -1,5 +1,6 @@
 //! What the store keeps of servers and versions, and how the official contract shows it.
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use crate::document::Document;
 use crate::name::ServerName;
 use crate::status::Status;
 use crate::timestamp::Timestamp;
-use crate::version::VersionId;
+use crate::version::{VersionId, compare, is_prerelease};
 
 /// Key of the official block in `_meta`.
 pub const OFFICIAL_META: &str = "io.modelcontextprotocol.registry/official";
@@ -69,6 +70,44 @@ pub struct Version {
     pub digest: Digest,
     /// The `server.json` as served: JSON text of one object.
     pub document: String,
+}
+
+/// What it takes to order, count and choose among the versions of a server: no document, so that a server with
+/// thousands of versions costs little.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    pub version: VersionId,
+    pub status: Status,
+    pub published_at: Timestamp,
+    pub is_current: bool,
+}
+
+impl Outline {
+    /// The greatest first; among equals the one published last, then by text.
+    pub fn newest_first(&self, other: &Self) -> Ordering {
+        compare(
+            (other.version.as_str(), other.published_at),
+            (self.version.as_str(), self.published_at),
+        )
+        .then_with(|| other.published_at.cmp(&self.published_at))
+        .then_with(|| other.version.cmp(&self.version))
+    }
+
+    /// A semantic version with a prerelease part.
+    pub fn is_prerelease(&self) -> bool {
+        is_prerelease(self.version.as_str())
+    }
+}
+
+impl From<&Version> for Outline {
+    fn from(version: &Version) -> Self {
+        Self {
+            version: version.version.clone(),
+            status: version.status,
+            published_at: version.published_at,
+            is_current: version.is_current,
+        }
+    }
 }
 
 impl Version {

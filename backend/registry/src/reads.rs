@@ -6,9 +6,10 @@ use std::time::Duration;
 use toolmark_domain::event::Event;
 use toolmark_domain::limits::EVENTS_PAGE_MAX;
 use toolmark_domain::name::ServerName;
-use toolmark_domain::record::{ServerSummary, Stats, Version};
+use toolmark_domain::record::{Outline, ServerSummary, Stats, Version};
 use toolmark_domain::status::Status;
 use toolmark_domain::timestamp::Timestamp;
+use toolmark_domain::version::VersionId;
 use toolmark_store::{PageKey, ServerFilter, StoreError, VersionFilter};
 
 use crate::Registry;
@@ -62,6 +63,17 @@ impl Registry {
             versions.retain(|version| version.status != Status::Deleted);
         }
         Ok(versions)
+    }
+
+    /// The outlines of all versions of a server, the greatest first, deleted ones too; none when there is no such
+    /// server.
+    pub async fn outlines(&self, name: &str) -> Result<Vec<Outline>, StoreError> {
+        self.store().outlines(name).await
+    }
+
+    /// Some versions of a server, in no order; those that are not there are left out.
+    pub async fn versions_named(&self, name: &str, wanted: &[VersionId]) -> Result<Vec<Version>, StoreError> {
+        self.store().versions_named(name, wanted).await
     }
 
     /// One version; `latest` is upstream's latest.

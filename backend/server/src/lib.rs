@@ -14,6 +14,7 @@ mod mcp;
 mod metrics;
 mod middleware;
 mod observed;
+mod outlines;
 mod pages;
 mod problem;
 mod routes;

@@ -11,6 +11,7 @@ use crate::lists::Lists;
 use crate::metrics::Metrics;
 use crate::middleware::{Limiter, RequestIds};
 use crate::observed::Declarations;
+use crate::outlines::Outlines;
 use crate::settings::ServerSettings;
 
 /// The state of the server. Cheap to clone.
@@ -22,6 +23,7 @@ pub(crate) struct Inner {
     pub(crate) settings: ServerSettings,
     pub(crate) lists: Lists,
     pub(crate) declarations: Declarations,
+    pub(crate) outlines: Outlines,
     pub(crate) metrics: Metrics,
     pub(crate) limiter: Option<Limiter>,
     pub(crate) request_ids: RequestIds,
@@ -38,6 +40,7 @@ impl App {
         Self(Arc::new(Inner {
             lists: Lists::new(settings.list_cache_bytes),
             declarations: Declarations::new(),
+            outlines: Outlines::new(),
             metrics: Metrics::new(),
             limiter,
             request_ids: RequestIds::new(),

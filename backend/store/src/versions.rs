@@ -1,8 +1,9 @@
 //! Reading versions: the official list, one version, all of a server.
 
 use sqlx::QueryBuilder;
-use toolmark_domain::record::Version;
+use toolmark_domain::record::{Outline, Version};
 use toolmark_domain::timestamp::Timestamp;
+use toolmark_domain::version::VersionId;
 
 use crate::rows::{self, VersionRow};
 use crate::{Store, StoreError, search};
@@ -174,6 +175,49 @@ impl Store {
         let row: Option<VersionRow> =
             on!(read self, db => sqlx::query_as(CURRENT).bind(name).fetch_optional(db).await)?;
         row.map(Version::try_from).transpose()
+    }
+
+    /// The outlines of all versions of a server, the greatest first, deleted ones too.
+    pub async fn outlines(&self, name: &str) -> Result<Vec<Outline>, StoreError> {
+        const OUTLINES: &str = "select v.version, v.status, v.published_at, v.is_current from versions v \
+             where v.server_id = (select id from servers where name = $1) and not v.hidden";
+        let rows: Vec<(String, String, i64, bool)> =
+            on!(read self, db => sqlx::query_as(OUTLINES).bind(name).fetch_all(db).await)?;
+        let outlines = rows
+            .into_iter()
+            .map(|(version, status, published_at, is_current)| {
+                Ok(Outline {
+                    version: rows::version_id("versions", &version)?,
+                    status: rows::status(&status)?,
+                    published_at: Timestamp::from_micros(published_at),
+                    is_current,
+                })
+            });
+        let mut outlines = outlines.collect::<Result<Vec<_>, StoreError>>()?;
+        outlines.sort_by(Outline::newest_first);
+        Ok(outlines)
+    }
+
+    /// Some versions of a server, in no order; those that are not there are left out.
+    pub async fn versions_named(&self, name: &str, wanted: &[VersionId]) -> Result<Vec<Version>, StoreError> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<VersionRow> = on!(read self, db => {
+            let mut query = QueryBuilder::new(concat!(
+                "select ",
+                version_columns!(),
+                " from versions v where not v.hidden and v.name = "
+            ));
+            query.push_bind(name).push(" and v.version in (");
+            let mut list = query.separated(", ");
+            for version in wanted {
+                list.push_bind(version.as_str());
+            }
+            query.push(")");
+            query.build_query_as().fetch_all(db).await
+        })?;
+        rows::versions(rows)
     }
 
     /// All versions of a server, newest publication first, deleted ones too.

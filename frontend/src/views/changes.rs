@@ -5,7 +5,7 @@ use serde::Serialize;
 use toolmark_domain::event::Severity;
 use toolmark_domain::finding::Label;
 use toolmark_domain::name::ServerName;
-use toolmark_domain::record::Version;
+use toolmark_domain::record::Outline;
 use toolmark_domain::timestamp::Timestamp;
 
 use super::{Head, Moment, Site};
@@ -135,8 +135,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    fn new(versions: &[Version], changes: &[Change]) -> Option<Self> {
-        let mut sorted: Vec<&Version> = versions.iter().collect();
+    fn new(versions: &[Outline], changes: &[Change]) -> Option<Self> {
+        let mut sorted: Vec<&Outline> = versions.iter().collect();
         sorted.sort_by_key(|version| std::cmp::Reverse(version.published_at));
         sorted.truncate(DRAWN);
         let changes = &changes[..changes.len().min(DRAWN)];
@@ -238,7 +238,7 @@ impl ChangesView {
     pub fn of_server(
         site: &Site,
         name: &ServerName,
-        versions: &[Version],
+        versions: &[Outline],
         changes: &[Change],
         more: bool,
         before: Option<i64>,

@@ -7,10 +7,10 @@ use toolmark_domain::document::Document;
 use toolmark_domain::limits::SHOWN_FINDINGS;
 use toolmark_domain::name::ServerName;
 use toolmark_domain::provenance::Verdict;
-use toolmark_domain::record::{Origin, Version};
+use toolmark_domain::record::{Origin, Outline, Version};
 use toolmark_domain::status::Status;
 use toolmark_domain::timestamp::Timestamp;
-use toolmark_domain::version::is_prerelease;
+use toolmark_domain::version::{VersionId, is_prerelease};
 
 use super::rows::{dated, newest_first, vouched};
 use super::targets::{count, shown};
@@ -151,7 +151,26 @@ impl ServerView {
         dated(self.origin)
     }
 
-    /// The page of the server: `shown` is its current version.
+    /// The versions whose documents the page of `shown` needs: itself, the current one, the newest prerelease and the
+    /// newest ones. `all`: every version of the server, the greatest first.
+    pub fn needs(shown: &VersionId, all: &[Outline]) -> Vec<VersionId> {
+        let current = all.iter().find(|outline| outline.is_current);
+        let pre = all
+            .iter()
+            .find(|outline| outline.status == Status::Active && outline.is_prerelease());
+        let listed = all.iter().filter(|outline| outline.status != Status::Deleted);
+        let chosen = current.into_iter().chain(pre).chain(listed.take(NEWEST));
+        let mut needed = vec![shown.clone()];
+        for outline in chosen {
+            if !needed.contains(&outline.version) {
+                needed.push(outline.version.clone());
+            }
+        }
+        needed
+    }
+
+    /// The page of the server: `shown` is its current version; `all` holds at least what it [needs](Self::needs), and
+    /// [`Self::with_version_count`] says how many there are.
     pub fn of_server(site: &Site, shown: &Version, all: &[Version]) -> Self {
         Self::new(site, shown, all, paths::server(&shown.server))
     }
@@ -166,7 +185,7 @@ impl ServerView {
         )
     }
 
-    /// `all`: every version of the server that is listed, in any order.
+    /// `all`: versions of the server, in any order.
     fn new(site: &Site, version: &Version, all: &[Version], path: String) -> Self {
         let document: Value = serde_json::from_str(&version.document).unwrap_or(Value::Null);
         let facts = Document::read(&document);
@@ -242,6 +261,13 @@ impl ServerView {
                 means: verdict.meaning(),
             };
         }
+        self
+    }
+
+    /// Says how many versions the server has.
+    #[must_use]
+    pub fn with_version_count(mut self, count: usize) -> Self {
+        self.version_count = count;
         self
     }
 

@@ -4,9 +4,9 @@ use askama::Template;
 use serde::Serialize;
 use toolmark_domain::limits::SHOWN_VERSIONS;
 use toolmark_domain::name::ServerName;
-use toolmark_domain::record::Version;
+use toolmark_domain::record::{Outline, Version};
+use toolmark_domain::version::VersionId;
 
-use super::rows::newest_first;
 use super::{Head, Site, VersionRow};
 use crate::paths;
 
@@ -39,10 +39,15 @@ const RELEASE_BYTES: usize = 24_000;
 const PRERELEASE_BYTES: usize = 8_000;
 
 /// The first rows: at most a page, at most so much foreign text, at least one.
-fn rows(versions: &[&Version], most_bytes: usize) -> Vec<VersionRow> {
+fn rows(outlines: &[&Outline], versions: &[Version], most_bytes: usize) -> Vec<VersionRow> {
     let mut bytes = 0;
     let mut rows = Vec::new();
-    for version in versions.iter().take(SHOWN_VERSIONS) {
+    let of = |outline: &Outline| versions.iter().find(|version| version.version == outline.version);
+    for version in outlines
+        .iter()
+        .take(SHOWN_VERSIONS)
+        .filter_map(|outline| of(outline))
+    {
         let row = VersionRow::new(version);
         bytes += row.foreign_bytes();
         if bytes > most_bytes && !rows.is_empty() {
@@ -53,30 +58,50 @@ fn rows(versions: &[&Version], most_bytes: usize) -> Vec<VersionRow> {
     rows
 }
 
+/// Prereleases, releases, and where among these the page begins.
+fn parts<'a>(all: &'a [Outline], cursor: Option<&str>) -> (Vec<&'a Outline>, Vec<&'a Outline>, usize) {
+    let (pre, releases): (Vec<&Outline>, Vec<&Outline>) =
+        all.iter().partition(|outline| outline.is_prerelease());
+    let from = match cursor {
+        None => 0,
+        Some(cursor) => releases
+            .iter()
+            .position(|outline| outline.version.as_str() == cursor)
+            .map_or(releases.len(), |at| at + 1),
+    };
+    (pre, releases, from)
+}
+
 impl VersionsView {
-    /// `all`: every version of the server, deleted ones too, in any order. `cursor`: the version after which this
-    /// page begins. A cursor that is no version of this server gives an empty page.
-    pub fn new(site: &Site, name: &ServerName, all: &[Version], cursor: Option<&str>) -> Self {
-        let path = format!("{}/versions", paths::server(name));
-        let mut sorted: Vec<&Version> = all.iter().collect();
-        newest_first(&mut sorted);
-        let (pre, releases): (Vec<&Version>, Vec<&Version>) = sorted
+    /// The versions whose documents the page shows something of.
+    pub fn needs(all: &[Outline], cursor: Option<&str>) -> Vec<VersionId> {
+        let (pre, releases, from) = parts(all, cursor);
+        let pre = pre
             .into_iter()
-            .partition(|version| toolmark_domain::version::is_prerelease(version.version.as_str()));
-        let from = match cursor {
-            None => 0,
-            Some(cursor) => releases
-                .iter()
-                .position(|version| version.version.as_str() == cursor)
-                .map_or(releases.len(), |at| at + 1),
-        };
-        let shown = rows(&releases[from..], RELEASE_BYTES);
+            .take(if cursor.is_none() { SHOWN_VERSIONS } else { 0 });
+        let shown = releases[from..].iter().copied().take(SHOWN_VERSIONS).chain(pre);
+        shown.map(|outline| outline.version.clone()).collect()
+    }
+
+    /// `all`: every version of the server, the greatest first, deleted ones too. `versions`: at least those of
+    /// [`Self::needs`]. `cursor`: the version after which this page begins. A cursor that is no version of this server
+    /// gives an empty page.
+    pub fn new(
+        site: &Site,
+        name: &ServerName,
+        all: &[Outline],
+        versions: &[Version],
+        cursor: Option<&str>,
+    ) -> Self {
+        let path = format!("{}/versions", paths::server(name));
+        let (pre, releases, from) = parts(all, cursor);
+        let shown = rows(&releases[from..], versions, RELEASE_BYTES);
         let reached = from + shown.len();
         let last = (reached < releases.len() && reached > from).then(|| releases[reached - 1]);
         let next = last.map(|last| format!("{path}?cursor={}", paths::segment(last.version.as_str())));
         let first_page = cursor.is_none();
         let prereleases = if first_page {
-            rows(&pre, PRERELEASE_BYTES)
+            rows(&pre, versions, PRERELEASE_BYTES)
         } else {
             Vec::new()
         };

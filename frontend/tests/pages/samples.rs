@@ -7,7 +7,7 @@ use toolmark_domain::finding::Label;
 use toolmark_domain::manifest;
 use toolmark_domain::name::ServerName;
 use toolmark_domain::profile::profile;
-use toolmark_domain::record::{Origin, ServerSummary, Stats, Version};
+use toolmark_domain::record::{Origin, Outline, ServerSummary, Stats, Version};
 use toolmark_domain::scan::scan;
 use toolmark_domain::snapshot::{Egress, Outcome};
 use toolmark_domain::status::Status;
@@ -558,13 +558,20 @@ fn observed_pages() -> Vec<Named> {
         ),
         named(
             "changes-server",
-            ChangesView::of_server(&site, name, &all, &changes(), false, None),
+            ChangesView::of_server(&site, name, &outlines(&all), &changes(), false, None),
         ),
         named(
             "changes-hostile",
-            ChangesView::of_server(&site, name, &all, &hostile_changes(), true, None),
+            ChangesView::of_server(&site, name, &outlines(&all), &hostile_changes(), true, None),
         ),
     ]
+}
+
+/// The outlines of versions, the greatest first.
+pub(crate) fn outlines(versions: &[Version]) -> Vec<Outline> {
+    let mut outlines: Vec<Outline> = versions.iter().map(Outline::from).collect();
+    outlines.sort_by(Outline::newest_first);
+    outlines
 }
 
 fn server_pages() -> Vec<Named> {
@@ -588,10 +595,13 @@ fn server_pages() -> Vec<Named> {
             "server-hostile",
             ServerView::of_server(&site, &bad[0], &bad).with_findings(findings),
         ),
-        named("versions", VersionsView::new(&site, &all[0].server, &all, None)),
+        named(
+            "versions",
+            VersionsView::new(&site, &all[0].server, &outlines(&all), &all, None),
+        ),
         named(
             "versions-hostile",
-            VersionsView::new(&site, &bad[0].server, &bad, None),
+            VersionsView::new(&site, &bad[0].server, &outlines(&bad), &bad, None),
         ),
     ]
 }

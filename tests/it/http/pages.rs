@@ -1,6 +1,9 @@
 //! Pages and the small files around them.
 
-use toolmark_tests::app::{Builder, TestApp};
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use toolmark_tests::app::{Builder, TestApp, document};
 
 on_both_engines! {
     every_page_is_whole_protected_and_small
@@ -8,6 +11,7 @@ on_both_engines! {
     versions_that_cannot_be_a_segment_live_below_v
     a_search_goes_on_over_pages_and_an_empty_one_repeats_nothing
     crawlers_and_tools_find_their_files
+    a_server_of_thousands_of_versions_is_read_as_soon_as_one_of_few
 }
 
 async fn catalogue(builder: Builder) -> TestApp {
@@ -201,4 +205,62 @@ async fn crawlers_and_tools_find_their_files(builder: Builder) {
     );
     let markdown = app.get("/docs/publish.md").await.expect(200);
     assert!(markdown.header("content-type").starts_with("text/markdown"));
+}
+
+/// The least of some times: what the machine does beside it only makes it longer.
+async fn least(app: &TestApp, path: &str) -> Duration {
+    let mut least = Duration::MAX;
+    for _ in 0..15 {
+        let started = Instant::now();
+        let _ = app.get(path).await.expect(200);
+        least = least.min(started.elapsed());
+    }
+    least
+}
+
+async fn a_server_of_thousands_of_versions_is_read_as_soon_as_one_of_few(builder: Builder) {
+    const FEW: usize = 150;
+    const MANY: usize = 5000;
+    let app = builder.start().await;
+    let mut lines = String::new();
+    for (name, count) in [("com.example/few", FEW), ("com.example/many", MANY)] {
+        for number in 0..count {
+            let server = document(name, &format!("1.{number}.0"));
+            writeln!(lines, "{}", serde_json::json!({"server": server})).unwrap();
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("servers.jsonl");
+    std::fs::write(&file, lines).unwrap();
+    app.import(&file).await;
+
+    let page = app.get("/s/com.example/many.json").await.expect(200).json();
+    assert_eq!(
+        (&page["version_count"], &page["version"]),
+        (&MANY.into(), &"1.4999.0".into())
+    );
+    let list = "/api/v1/servers/com.example%2Fmany/versions";
+    let first = app.get(list).await.expect(200).json();
+    assert_eq!(first["versions"][29]["version"], "1.4970.0");
+    let cursor = first["next_cursor"].as_str().expect("a second page");
+    let second = app
+        .get(&format!("{list}?cursor={cursor}"))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(second["versions"][0]["version"], "1.4969.0");
+
+    for (few, many) in [
+        ("/s/com.example/few", "/s/com.example/many"),
+        ("/s/com.example/few/versions", "/s/com.example/many/versions"),
+        ("/s/com.example/few/1.7.0", "/s/com.example/many/1.7.0"),
+        ("/api/v1/servers/com.example%2Ffew/versions", list),
+    ] {
+        let (little, much) = (least(&app, few).await, least(&app, many).await);
+        eprintln!("{many}: {much:?}, with {FEW} versions {little:?}");
+        assert!(
+            much < little * 3 + Duration::from_millis(2),
+            "{many}: {much:?} against {little:?}"
+        );
+    }
 }

@@ -1,13 +1,12 @@
 //! `GET /api/v1/servers/{name}/versions`: a server's versions, the greatest first.
 
-use std::cmp::Ordering;
-
 use axum::extract::State;
 use axum::response::Response;
 use toolmark_domain::limits::{CURSOR_BYTES, PAGE_DEFAULT, PAGE_MAX};
-use toolmark_domain::record::Version;
+use toolmark_domain::record::Outline;
+use toolmark_domain::status::Status;
 use toolmark_domain::timestamp::Timestamp;
-use toolmark_domain::version::compare;
+use toolmark_domain::version::VersionId;
 
 use super::shapes::{VersionFacts, VersionPage};
 use super::{invalid_cursor, no_server, text};
@@ -16,6 +15,7 @@ use crate::api::absent_as;
 use crate::cursor;
 use crate::extract::{Ask, Own, Segments};
 use crate::lists::store_problem;
+use crate::outlines::outlines;
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -44,48 +44,37 @@ pub(crate) async fn list_own_versions(
     ask: Ask,
 ) -> Result<Response, Problem> {
     let asked = Asked::read(ask.query())?;
-    let all = app.registry.versions_of(&name, true).await;
-    let mut all = all.map_err(|error| store_problem(&error))?;
+    let all = outlines(&app, &name).await?;
     if all.is_empty() {
         return absent_as(&app, ask.uri(), &name, 4, || no_server(&name)).await;
     }
-    all.retain(|version| asked.include_deleted || version.status != toolmark_domain::status::Status::Deleted);
-    all.sort_by(|a, b| order(key(a), key(b)));
-    let mut page = all
+    // The place of the cursor stays one when its version is gone, or deleted and left out.
+    let from = match &asked.after {
+        Some(after) => all.partition_point(|outline| outline.newest_first(after).is_le()),
+        None => 0,
+    };
+    let mut page = all[from..]
         .iter()
-        .filter(|version| {
-            asked
-                .after
-                .as_ref()
-                .is_none_or(|(text, at)| order(key(version), (text.as_str(), *at)).is_gt())
-        })
-        .peekable();
-    let shown: Vec<&Version> = page.by_ref().take(asked.limit).collect();
-    let more = page.peek().is_some();
-    let next_cursor = shown.last().filter(|_| more).map(|version| asked.next(version));
+        .filter(|outline| asked.include_deleted || outline.status != Status::Deleted);
+    let shown: Vec<&Outline> = page.by_ref().take(asked.limit).collect();
+    let more = page.next().is_some();
+    let next_cursor = shown.last().filter(|_| more).map(|last| asked.next(last));
+    let wanted: Vec<VersionId> = shown.iter().map(|outline| outline.version.clone()).collect();
+    let versions = app.registry.versions_named(&name, &wanted).await;
+    let mut versions = versions.map_err(|error| store_problem(&error))?;
+    versions.sort_by(|a, b| Outline::from(a).newest_first(&Outline::from(b)));
     let body = VersionPage {
         name,
-        versions: shown.into_iter().map(VersionFacts::from).collect(),
+        versions: versions.iter().map(VersionFacts::from).collect(),
         next_cursor,
     };
     Ok(answer::json(text(&body), ask.headers()))
 }
 
-fn key(version: &Version) -> (&str, Timestamp) {
-    (version.version.as_str(), version.published_at)
-}
-
-/// The greatest first; among equals the one published last, then by text.
-fn order(a: (&str, Timestamp), b: (&str, Timestamp)) -> Ordering {
-    compare(b, a)
-        .then_with(|| b.1.cmp(&a.1))
-        .then_with(|| a.0.cmp(b.0))
-}
-
 struct Asked {
     include_deleted: bool,
     limit: usize,
-    after: Option<(String, Timestamp)>,
+    after: Option<Outline>,
 }
 
 impl Asked {
@@ -105,14 +94,23 @@ impl Asked {
             limit: limit
                 .and_then(|limit| usize::try_from(limit).ok())
                 .unwrap_or(PAGE_DEFAULT as usize),
-            after: carried
-                .map(|[version, at, _]| (version, Timestamp::from_micros(at.parse().unwrap_or_default()))),
+            after: carried.map(place).transpose()?,
         })
     }
 
-    fn next(&self, last: &Version) -> String {
+    fn next(&self, last: &Outline) -> String {
         let at = last.published_at.as_micros().to_string();
         let deleted = if self.include_deleted { "d" } else { "" };
         cursor::join(CURSOR, &[last.version.as_str(), &at, deleted])
     }
+}
+
+/// The place a cursor names; only its version and its time count.
+fn place([version, at, _]: [String; 3]) -> Result<Outline, Problem> {
+    Ok(Outline {
+        version: VersionId::parse(&version).map_err(|_| invalid_cursor())?,
+        status: Status::Active,
+        published_at: Timestamp::from_micros(at.parse().unwrap_or_default()),
+        is_current: false,
+    })
 }

@@ -1,12 +1,15 @@
 //! `/s/{namespace}/{name}` and below: a server, its versions, one version. A server or version whose own name ends in
 //! `.json` wins over the twin of another.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::Response;
 use toolmark_domain::limits::VERSION_CHARS;
 use toolmark_domain::name::ServerName;
-use toolmark_domain::record::Version;
+use toolmark_domain::record::{Outline, Version};
 use toolmark_domain::validation::{self, Severity};
+use toolmark_domain::version::VersionId;
 use toolmark_frontend::paths::version_below_v;
 use toolmark_frontend::views::{FormFinding, ServerView, VersionsView};
 
@@ -17,12 +20,13 @@ use crate::extract::{Ask, Own, Segments};
 use crate::lists::store_problem;
 use crate::middleware::moved;
 use crate::observed::looked;
+use crate::outlines::outlines;
 use crate::problem::Problem;
 use crate::state::App;
 
 /// What a path asks for: a server that is there, in a form; or where to go instead.
 pub(super) enum Found {
-    Server(ServerName, Vec<Version>, Form),
+    Server(ServerName, Arc<Vec<Outline>>, Form),
     Elsewhere(Response),
 }
 
@@ -33,14 +37,17 @@ pub(crate) async fn server(
     ask: Ask,
 ) -> Result<Response, Problem> {
     Own::parse(ask.query(), &[]).finish()?;
-    let (all, form) = match find(&app, &ask, &namespace, &name, true).await? {
-        Found::Server(_, all, form) => (all, form),
+    let (name, all, form) = match find(&app, &ask, &namespace, &name, true).await? {
+        Found::Server(name, all, form) => (name, all, form),
         Found::Elsewhere(response) => return Ok(response),
     };
-    let shown = all.iter().find(|version| version.is_current).or(all.first());
+    let shown = all.iter().find(|outline| outline.is_current).or(all.first());
     let shown = shown.ok_or_else(|| not_recorded("this server has no version"))?;
+    let beside = named(&app, &name, &ServerView::needs(&shown.version, &all)).await?;
+    let shown = one_of(&beside, &shown.version)?;
     let looked = looked(&app, shown.server.as_str(), shown.version.as_str()).await?;
-    let view = ServerView::of_server(&site(&app), shown, &all)
+    let view = ServerView::of_server(&site(&app), shown, &beside)
+        .with_version_count(all.len())
         .with_findings(findings(shown))
         .with_looks(
             &looked.looks,
@@ -77,7 +84,8 @@ async fn versions_as(
     read.finish()?;
     match find(app, ask, namespace, name, false).await? {
         Found::Server(name, all, _) => {
-            let view = VersionsView::new(&site(app), &name, &all, cursor.as_deref());
+            let rows = named(app, &name, &VersionsView::needs(&all, cursor.as_deref())).await?;
+            let view = VersionsView::new(&site(app), &name, &all, &rows, cursor.as_deref());
             page(&view, form, ask.headers())
         }
         Found::Elsewhere(response) => Ok(response),
@@ -110,8 +118,8 @@ async fn version_as(
     version: &str,
 ) -> Result<Response, Problem> {
     Own::parse(ask.query(), &[]).finish()?;
-    let all = match find(app, ask, namespace, name, false).await? {
-        Found::Server(_, all, _) => all,
+    let (name, all) = match find(app, ask, namespace, name, false).await? {
+        Found::Server(name, all, _) => (name, all),
         Found::Elsewhere(response) => return Ok(response),
     };
     let exact = |wanted: &str| all.iter().find(|found| found.version.as_str() == wanted);
@@ -122,9 +130,12 @@ async fn version_as(
         (None, Some(shown)) => (shown, Form::Json),
         (None, None) => return Err(not_recorded(format!("this server has no version `{version}`"))),
     };
+    let beside = named(app, &name, &ServerView::needs(&shown.version, &all)).await?;
+    let shown = one_of(&beside, &shown.version)?;
     let looked = looked(app, shown.server.as_str(), shown.version.as_str()).await?;
     let trust = trust(app, shown).await?;
-    let view = ServerView::of_version(&site(app), shown, &all)
+    let view = ServerView::of_version(&site(app), shown, &beside)
+        .with_version_count(all.len())
         .with_findings(findings(shown))
         .with_verdict(trust)
         .with_looks(
@@ -134,7 +145,7 @@ async fn version_as(
     page(&view, form, ask.headers())
 }
 
-/// The server at a path, with all its versions.
+/// The server at a path, with the outlines of all its versions.
 pub(super) async fn find(
     app: &App,
     ask: &Ask,
@@ -150,13 +161,24 @@ pub(super) async fn find(
         let Ok(name) = ServerName::parse(&format!("{namespace}/{name}")) else {
             continue;
         };
-        let all = app.registry.versions_of(name.as_str(), true).await;
-        let all = all.map_err(|error| store_problem(&error))?;
+        let all = outlines(app, name.as_str()).await?;
         if !all.is_empty() {
             return Ok(Found::Server(name, all, form));
         }
     }
     canonical(app, ask, namespace, name).await
+}
+
+/// The versions a page shows, with their documents.
+async fn named(app: &App, name: &ServerName, wanted: &[VersionId]) -> Result<Vec<Version>, Problem> {
+    let found = app.registry.versions_named(name.as_str(), wanted).await;
+    found.map_err(|error| store_problem(&error))
+}
+
+/// The one a page is about; gone when it was taken down since its outline was read.
+fn one_of<'a>(versions: &'a [Version], wanted: &VersionId) -> Result<&'a Version, Problem> {
+    let found = versions.iter().find(|version| version.version == *wanted);
+    found.ok_or_else(|| not_recorded(format!("this server has no version `{wanted}`")))
 }
 
 /// A redirect when the name is there in another letter case.

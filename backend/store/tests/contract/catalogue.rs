@@ -3,6 +3,7 @@
 use serde_json::json;
 use toolmark_domain::name::ServerName;
 use toolmark_domain::status::Status;
+use toolmark_domain::version::VersionId;
 use toolmark_store::{
     PageKey, PublishConflict, ServerFilter, StatusChange, StatusConflict, VersionChoice, VersionFilter,
 };
@@ -11,6 +12,7 @@ use crate::support::{Fresh, at, by, contract, document, new_version, publish, sh
 
 contract! {
     a_published_version_is_read_back_as_it_was_sent
+    outlines_come_greatest_first_and_versions_by_name
     a_duplicate_version_is_refused_and_leaves_no_trace
     a_name_that_differs_by_case_is_refused
     a_remote_of_another_servers_active_latest_is_refused
@@ -77,6 +79,36 @@ async fn a_published_version_is_read_back_as_it_was_sent(fresh: &Fresh) {
         let namespace = store.canonical_namespace(asked).await.unwrap();
         assert_eq!(namespace.as_deref(), found, "{asked}");
     }
+}
+
+async fn outlines_come_greatest_first_and_versions_by_name(fresh: &Fresh) {
+    let store = &fresh.store;
+    for (version, second) in [("1.9.0", 1), ("1.10.0", 2), ("odd", 3), ("2.0.0-rc.1", 4)] {
+        publish(store, "com.example/weather", version, second).await;
+    }
+    let outlines = store.outlines("com.example/weather").await.unwrap();
+    let order: Vec<&str> = outlines.iter().map(|outline| outline.version.as_str()).collect();
+    assert_eq!(order, ["2.0.0-rc.1", "1.10.0", "1.9.0", "odd"]);
+    let current: Vec<bool> = outlines.iter().map(|outline| outline.is_current).collect();
+    assert_eq!(current, [false, true, false, false]);
+    assert!(outlines[0].is_prerelease() && outlines[1].published_at == at(2));
+    assert_eq!(store.outlines("com.example/none").await.unwrap(), []);
+
+    let wanted = ["1.9.0", "odd", "3.0.0"].map(|version| VersionId::parse(version).unwrap());
+    let mut found = store
+        .versions_named("com.example/weather", &wanted)
+        .await
+        .unwrap();
+    found.sort_by_key(|version| version.published_at);
+    for (version, whole) in found.iter().zip(["1.9.0", "odd"]) {
+        let alone = store.version("com.example/weather", whole).await.unwrap();
+        assert_eq!(Some(version), alone.as_ref());
+    }
+    assert_eq!(found.len(), 2);
+    assert_eq!(
+        store.versions_named("com.example/weather", &[]).await.unwrap(),
+        []
+    );
 }
 
 async fn a_duplicate_version_is_refused_and_leaves_no_trace(fresh: &Fresh) {
