@@ -6,8 +6,9 @@ use serde_json::json;
 use toolmark_domain::event::Severity;
 use toolmark_domain::finding::Label;
 use toolmark_domain::snapshot::{Outcome, Snapshot};
-use toolmark_registry::{ChangeFilter, WorkerSettings};
-use toolmark_tests::app::TestApp;
+use toolmark_registry::{BlobPlace, ChangeFilter, WorkerSettings};
+use toolmark_tests::app::{Builder, TestApp, encoded};
+use toolmark_tests::program::{run, toolmark};
 use toolmark_tests::scripted::{Scripted, snapshot, tool};
 
 const NAME: &str = "com.example/weather";
@@ -29,7 +30,11 @@ struct Watched {
 }
 
 async fn watched() -> Watched {
-    let app = TestApp::builder().start().await;
+    watched_over(TestApp::builder()).await
+}
+
+async fn watched_over(builder: Builder) -> Watched {
+    let app = builder.start().await;
     let crawler = Arc::new(Scripted::default());
     let worker = WorkerSettings {
         concurrency: 1,
@@ -350,4 +355,69 @@ async fn the_pages_of_changes_name_the_step_and_its_cause() {
     assert!(older.text().contains("There is nothing more"));
     let refused = app.get("/changes?severity=loud").await.expect(400);
     assert!(refused.text().contains("critical"));
+}
+
+/// What the client of an S3-compatible store is to know of the one the environment names.
+const S3: [(&str, &str); 4] = [
+    ("aws_allow_http", "true"),
+    ("aws_region", "us-east-1"),
+    ("aws_access_key_id", "test"),
+    ("aws_secret_access_key", "test"),
+];
+
+#[tokio::test]
+async fn what_was_received_is_kept_in_a_bucket() {
+    let Ok(endpoint) = std::env::var("TOOLMARK_TEST_S3_URL") else {
+        println!("skipped: what_was_received_is_kept_in_a_bucket: TOOLMARK_TEST_S3_URL is not set");
+        return;
+    };
+    let bucket = format!("observed-{}", std::process::id());
+    let made = reqwest::Client::new()
+        .put(format!("{}/{bucket}", endpoint.trim_end_matches('/')))
+        .send();
+    assert!(made.await.unwrap().status().is_success());
+    let url = format!("s3://{bucket}/below/here");
+
+    // As an operator gives it.
+    let folder = tempfile::tempdir().unwrap();
+    let doctor = |url: &str| {
+        let mut command = toolmark(folder.path());
+        command
+            .args(["doctor", "--format", "json"])
+            .env("AWS_ENDPOINT", &endpoint);
+        command.env("TOOLMARK_STORE__BLOBS_URL", url);
+        command.envs(S3.map(|(name, value)| (name.to_uppercase(), value)));
+        let checks = run(&mut command).json();
+        let checks = checks["checks"].as_array().unwrap().clone();
+        let blobs = checks.into_iter().find(|check| check["name"] == "blobs");
+        blobs.expect("the place of the blobs is looked at")
+    };
+    let good = doctor(&url);
+    assert_eq!(good["state"], "ok", "{good}");
+    let bad = doctor("s3://no-such-bucket-here/x");
+    assert_eq!(bad["state"], "missing", "{bad}");
+    assert!(!folder.path().join("blobs").exists());
+
+    let mut options: Vec<(String, String)> = S3.map(|(name, value)| (name.into(), value.into())).into();
+    options.push(("aws_endpoint".into(), endpoint));
+    let place = BlobPlace::Url { url, options };
+    let watched = watched_over(TestApp::builder().blobs(place)).await;
+    for (version, says) in [("1.0.0", "The weather now."), ("1.0.1", "The weather of today.")] {
+        watched
+            .publish(version, found(version, &json!([tool("now", says)])))
+            .await;
+    }
+    let changes = watched.changes().await;
+    assert_eq!(changes.len(), 1);
+    let registry = &watched.app.registry;
+    let kept = registry.document_bytes(&changes[0].document).await.unwrap();
+    let kept = std::str::from_utf8(&kept).unwrap();
+    assert!(kept.contains("The weather of today."), "{kept}");
+    let path = format!("/api/v1/servers/{}/versions/1.0.1/manifest", encoded(NAME));
+    let manifest = watched.app.get(&path).await.expect(200);
+    assert!(
+        manifest.text().contains("The weather of today."),
+        "{}",
+        manifest.text()
+    );
 }

@@ -46,6 +46,8 @@ pub struct Builder {
     server: ServerSettings,
     blocked: Vec<NamespacePattern>,
     dev_auth: bool,
+    /// Other than a folder beside the database.
+    blobs: Option<BlobPlace>,
     /// Kept by the app: the store is in it.
     folder: Arc<TempDir>,
 }
@@ -73,6 +75,7 @@ impl Builder {
             },
             blocked: Vec::new(),
             dev_auth: true,
+            blobs: None,
             folder: Arc::new(folder),
         }
     }
@@ -85,6 +88,7 @@ impl Builder {
             server: self.server.clone(),
             blocked: self.blocked.clone(),
             dev_auth: self.dev_auth,
+            blobs: self.blobs.clone(),
             folder: Arc::clone(&self.folder),
         }
     }
@@ -114,6 +118,12 @@ impl Builder {
     }
 
     #[must_use]
+    pub fn blobs(mut self, place: BlobPlace) -> Self {
+        self.blobs = Some(place);
+        self
+    }
+
+    #[must_use]
     pub fn server(mut self, change: impl FnOnce(&mut ServerSettings)) -> Self {
         change(&mut self.server);
         self
@@ -124,7 +134,9 @@ impl Builder {
         let start = "2026-03-01T12:00:00Z".parse().expect("a time");
         let clock = HandClock::at(start);
         let settings = RegistrySettings {
-            blobs: BlobPlace::Directory(self.folder.path().join("blobs")),
+            blobs: self
+                .blobs
+                .unwrap_or_else(|| BlobPlace::Directory(self.folder.path().join("blobs"))),
             store: StoreSettings {
                 database: self.database.clone(),
                 connections: 4,

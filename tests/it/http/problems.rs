@@ -15,6 +15,7 @@ on_both_engines! {
     a_cursor_or_kind_that_is_none_is_named
     a_publisher_in_another_letter_case_is_found
     long_targets_and_slow_bodies_have_their_own_status
+    a_head_that_is_none_or_too_large_is_answered_by_a_status_alone
     a_request_id_is_in_header_and_problem
     health_says_live_and_ready
     metrics_count_by_route
@@ -285,11 +286,24 @@ async fn long_targets_and_slow_bodies_have_their_own_status(builder: Builder) {
         "POST /v0/publish HTTP/1.1\r\nhost: x\r\ncontent-length: 1048577\r\nconnection: close\r\n\r\n";
     let answer = app.raw(announced.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
-    let many = "x-header: 1\r\n".repeat(150);
-    let answer = app
-        .raw(format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n").as_bytes())
-        .await;
-    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+}
+
+async fn a_head_that_is_none_or_too_large_is_answered_by_a_status_alone(builder: Builder) {
+    let app = builder.start().await;
+    let lines = "x-header: 1\r\n".repeat(150);
+    let long = "a".repeat(66 * 1024);
+    for (head, status) in [
+        (format!("GET / HTTP/1.1\r\nhost: x\r\n{lines}"), 431),
+        (format!("GET / HTTP/1.1\r\nhost: x\r\nx-header: {long}\r\n"), 431),
+        (format!("GET /{long} HTTP/1.1\r\nhost: x\r\n"), 431),
+        ("nonsense\r\n".to_owned(), 400),
+        ("GET / HTTP/9.9\r\nhost: x\r\n".to_owned(), 400),
+    ] {
+        let answer = app.raw(format!("{head}\r\n").as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(answer.ends_with("\r\n\r\n"), "{answer}");
+        assert!(!answer.contains("content-type"), "{answer}");
+    }
 }
 
 async fn a_request_id_is_in_header_and_problem(builder: Builder) {
