@@ -222,7 +222,7 @@ impl Work {
 
     fn without_network(installer: &Installer) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::Builder::new().prefix("toolmark-install-").tempdir()?;
+        let folder = crate::sandbox::folders::make()?;
         for name in ["app", "scratch"] {
             let path = folder.path().join(name);
             std::fs::create_dir(&path)?;

@@ -6,6 +6,7 @@
 //! [`cage`], and says what was seen once all of it is gone. Not for talking to the server.
 
 pub mod cage;
+pub(crate) mod folders;
 mod groups;
 mod keeper;
 mod network;
@@ -88,7 +89,13 @@ impl Sandbox {
             bubblewrap,
             helper: helper.to_owned(),
             root: geteuid().is_root(),
-            groups: tokio::task::spawn_blocking(Groups::find).await.ok().flatten(),
+            groups: tokio::task::spawn_blocking(|| {
+                folders::sweep();
+                Groups::find()
+            })
+            .await
+            .ok()
+            .flatten(),
         };
         sandbox.trial().await.map(|()| sandbox)
     }
@@ -224,7 +231,7 @@ impl Cage {
     }
 
     fn start_now(&self, launch: &Launch, condition: &Condition) -> io::Result<Started> {
-        let folder = tempfile::Builder::new().prefix("toolmark-cage-").tempdir()?;
+        let folder = folders::make()?;
         let user = if self.sandbox.root {
             let free = SpareUser::take();
             Some(free.ok_or_else(|| io::Error::other("too many cages at a time"))?)
