@@ -1,7 +1,6 @@
 //! The promised figure of alerts: one event is delivered to a thousand endpoints on loopback within 10 seconds.
 
 #![expect(clippy::print_stdout, reason = "its output is its result")]
-#![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -44,7 +43,7 @@ async fn main() -> ExitCode {
     tokio::time::sleep(Duration::from_secs(1)).await;
     app.publish("com.example/told", &["1.0.0"]).await;
     let begun = Instant::now();
-    let got = receiver.wait_for(ENDPOINTS, Duration::from_secs(60)).await.len();
+    let got = receiver.wait_for(ENDPOINTS, Duration::from_mins(1)).await.len();
     let took = begun.elapsed().as_secs_f64();
     println!("one event to {got} of {ENDPOINTS} endpoints in {took:.2} s, promised {MOST_SECS}");
     loops.abort();

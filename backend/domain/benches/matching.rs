@@ -14,6 +14,9 @@ use toolmark_domain::event::Severity;
 const SUBSCRIPTIONS: usize = 10_000;
 const MOST_MILLIS: f64 = 5.0;
 
+/// What the subscriptions are about, and each of them.
+type Kind<'a> = (&'a str, &'a dyn Fn(usize) -> Filter);
+
 fn main() -> ExitCode {
     let facts = Facts::read(&json!({
         "seq": 1, "kind": "change.recorded", "server": "com.example42/weather", "severity": "high",
@@ -41,7 +44,6 @@ fn main() -> ExitCode {
         tools: vec!["*_tide".into()],
         ..Filter::default()
     };
-    type Kind<'a> = (&'a str, &'a dyn Fn(usize) -> Filter);
     let kinds: [Kind<'_>; 3] = [
         ("each about its own server", &by_server),
         ("each about its own namespaces", &by_namespace),

@@ -80,7 +80,11 @@ pub fn diff(old: &Launch, new: &Launch) -> Vec<Finding> {
             new.transport, old.transport
         );
         let found = place.finding("L01", "/transport", said).effect(Label::Breaking);
-        findings.push(found.before(text(&old.transport)).after(text(&new.transport)));
+        findings.push(
+            found
+                .before(Some(text(&old.transport)))
+                .after(Some(text(&new.transport))),
+        );
     }
     if old.arguments != new.arguments {
         let said = "it is started with other arguments".to_owned();
@@ -105,7 +109,7 @@ pub fn diff(old: &Launch, new: &Launch) -> Vec<Finding> {
             found
                 .severity(severity)
                 .effect(Label::Compatible)
-                .after(text(name)),
+                .after(Some(text(name))),
         );
     }
     for host in new.hosts.difference(&old.hosts) {
@@ -114,7 +118,7 @@ pub fn diff(old: &Launch, new: &Launch) -> Vec<Finding> {
             crate::finding::excerpt(host)
         );
         let found = place.finding("L04", "/egress", said).effect(Label::Semantic);
-        findings.push(found.after(text(host)));
+        findings.push(found.after(Some(text(host))));
     }
     findings.extend(artifact(&place, old, new));
     findings
@@ -144,8 +148,8 @@ fn artifact(place: &Place, old: &Launch, new: &Launch) -> Option<Finding> {
     None
 }
 
-fn text(text: &str) -> Option<Value> {
-    Some(Value::from(text))
+fn text(text: &str) -> Value {
+    Value::from(text)
 }
 
 #[cfg(test)]

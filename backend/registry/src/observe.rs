@@ -283,7 +283,8 @@ impl Registry {
             .map(|(tool, server)| (tool.as_str(), server.as_str()));
         let shadows = KnownNames::new(pairs).shadowed(manifest, look.server.as_str());
         scan.findings.extend(shadows);
-        scan.findings.sort_by(|a, b| b.severity.cmp(&a.severity));
+        scan.findings
+            .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         let Some(base) = base.filter(|_| judged.confirmed) else {
             return Ok(());
         };

@@ -161,7 +161,7 @@ async fn feed(app: &App, ask: &Ask, of: Of) -> Result<Response, Problem> {
         );
     }
     let base = site::base(app, ask);
-    let atom = of.path.ends_with(".atom");
+    let atom = of.path.rsplit('.').next() == Some("atom");
     let key = format!("{base}{}?{before:?}&{severity:?}", of.path);
     let media_type = if atom { ATOM } else { JSON_FEED };
     let make = async {

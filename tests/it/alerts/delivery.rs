@@ -37,6 +37,7 @@ async fn an_event_is_sent_signed_within_its_bounds_and_once() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one story, read from top to bottom")]
 async fn a_receiver_that_misbehaves_gets_it_again_with_one_id_and_its_line_in_order() {
     let watching = Watching::start().await;
     watching.subscribe(json!({}), "instant").await;

@@ -89,7 +89,6 @@ impl Drill {
                 let about = body["data"]["server"] == name && body["data"]["version"] == version;
                 let rules = body["data"]["rules"].as_array().cloned().unwrap_or_default();
                 if about && rules.contains(&json!(rule)) {
-                    println!("{name}@{version}: {rule} after {:?}", begun.elapsed());
                     return message;
                 }
             }
@@ -125,6 +124,7 @@ fn names(message: &Message, rule: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::too_many_lines, reason = "one story, read from top to bottom")]
 async fn five_rug_pulls_are_told_within_five_seconds() {
     let drill = Drill::start().await;
 

@@ -48,6 +48,7 @@ async fn release(
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one story, read from top to bottom")]
 async fn feeds_hold_the_worst_texts_page_and_answer_304() {
     let watching = Watching::start().await;
     let crawler = Arc::new(Scripted::default());

@@ -7,6 +7,7 @@ use toolmark_domain::permission::Action;
 use super::Watching;
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one story, read from top to bottom")]
 async fn alerts_are_managed_by_their_owner_and_nobody_else() {
     let watching = Watching::start().await;
     assert!(watching.secret.starts_with("whsec_"));
@@ -80,6 +81,7 @@ async fn alerts_are_managed_by_their_owner_and_nobody_else() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one story, read from top to bottom")]
 async fn what_cannot_be_reached_or_can_never_fit_is_refused_with_its_place() {
     let watching = Watching::start().await;
     let endpoint = |address: &str| json!({"label": "x", "channel": "webhook", "address": address});

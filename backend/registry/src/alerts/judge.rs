@@ -40,16 +40,14 @@ pub(super) fn verdict(
     if let Some(secs) = failing_for.filter(|secs| *secs >= pause_after) {
         return Verdict::Pause(format!("nothing was taken for {} hours", secs / 3600));
     }
-    match schedule::wait_secs(claimed.attempts, asked, chance) {
-        Some(wait) => Verdict::Retry(now.plus_secs(wait)),
-        None => {
-            let first = Timestamp::from_micros(claimed.first_attempt_at);
-            if endpoint.last_success_at.is_some_and(|at| at > first) {
-                Verdict::Dead
-            } else {
-                Verdict::Pause(format!("{} attempts failed", claimed.attempts))
-            }
-        }
+    if let Some(wait) = schedule::wait_secs(claimed.attempts, asked, chance) {
+        return Verdict::Retry(now.plus_secs(wait));
+    }
+    let first = Timestamp::from_micros(claimed.first_attempt_at);
+    if endpoint.last_success_at.is_some_and(|at| at > first) {
+        Verdict::Dead
+    } else {
+        Verdict::Pause(format!("{} attempts failed", claimed.attempts))
     }
 }
 

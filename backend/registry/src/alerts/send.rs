@@ -322,7 +322,7 @@ fn tell(claimed: &Claimed, sent: &Sent, verdict: &Verdict) {
     let error = sent.error.as_deref().unwrap_or_default();
     match verdict {
         Verdict::Taken => {
-            tracing::debug!(delivery.id = %id, endpoint.id = %endpoint, event.seq = seq, "delivered")
+            tracing::debug!(delivery.id = %id, endpoint.id = %endpoint, event.seq = seq, "delivered");
         }
         Verdict::Retry(_) => tracing::info!(
             delivery.id = %id, endpoint.id = %endpoint, event.seq = seq, attempt = claimed.attempts, error,

@@ -33,7 +33,7 @@ mod tests {
         // The pair that the specification's reference libraries test themselves with.
         let secret = STANDARD.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let signed = signature(
-            &[secret.clone()],
+            std::slice::from_ref(&secret),
             "msg_p5jXN8AQM9LWM0D4loKWxJek",
             1_614_265_330,
             br#"{"test": 2432232314}"#,

@@ -7,7 +7,7 @@ use toolmark_domain::alert::{Cadence, Channel, Shape};
 use toolmark_domain::event::Severity;
 use toolmark_store::{
     AttemptFacts, Claimed, DeliveryFilter, DeliveryState, Endpoint, EndpointState, Finished, Match,
-    NewEndpoint, NewSubscription, Resend, Store, Verdict,
+    NewEndpoint, NewSubscription, Resend, Store, Subscription, Verdict,
 };
 use uuid::Uuid;
 
@@ -140,17 +140,21 @@ async fn endpoints_and_subscriptions_are_kept_listed_changed_and_removed(fresh: 
         .unwrap()
         .unwrap();
     let page = store.list_subscriptions(Some("team-a"), None, 1).await.unwrap();
-    assert_eq!(page, [made.clone()]);
+    assert_eq!(page, std::slice::from_ref(&made));
     let page = store
         .list_subscriptions(Some("team-a"), Some(made.id), 1)
         .await
         .unwrap();
-    assert_eq!(page, [second.clone()]);
+    assert_eq!(page, std::slice::from_ref(&second));
     assert_eq!(
         store.list_subscriptions(Some("team-b"), None, 9).await.unwrap(),
         []
     );
     assert_eq!(store.list_subscriptions(None, None, 9).await.unwrap().len(), 2);
+    changed_and_removed(store, &endpoint, &made, &second).await;
+}
+
+async fn changed_and_removed(store: &Store, endpoint: &Endpoint, made: &Subscription, second: &Subscription) {
     let changed = store
         .change_subscription(made.id, "all", &Filter::default(), Cadence::Daily, &by(), at(3))
         .await
