@@ -187,9 +187,9 @@ fn searched(query: &str, rows: &[ServerSummary], next: Option<&str>) -> SearchVi
     };
     SearchView::new(
         &site(),
-        words,
+        &words,
         rows,
-        FoundTools::default(),
+        &FoundTools::default(),
         next.map(str::to_owned),
     )
 }

@@ -4,6 +4,8 @@ mod ask;
 mod export;
 mod pack;
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use crate::digest::Digest;
@@ -61,15 +63,13 @@ pub struct Run {
 /// Foreign text for a reader that may be a model: one line where asked, hidden characters as marks `[U+200B]`, cut.
 pub fn quoted(text: &str, most_chars: usize) -> String {
     let mut out = String::new();
-    let mut count = 0;
-    for c in text.chars() {
+    for (count, c) in text.chars().enumerate() {
         if count >= most_chars {
             out.push('…');
             break;
         }
-        count += 1;
         if characters::unseen(c) {
-            out.push_str(&format!("[U+{:04X}]", u32::from(c)));
+            let _ = write!(out, "[U+{:04X}]", u32::from(c));
         } else {
             out.push(c);
         }

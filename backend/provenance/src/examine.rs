@@ -158,8 +158,8 @@ fn finish(
         blobs.insert(digest, bytes.to_vec());
     }
     blobs.insert(record.npm_keys, checker.keys().document().to_vec());
-    let checked = record.check_with(checker, record.at, |digest| blobs.get(&digest).cloned());
-    let report = checked.unwrap_or_else(|error| {
+    let remade = record.check_with(checker, record.at, |digest| blobs.get(&digest).cloned());
+    let report = remade.unwrap_or_else(|error| {
         // Every digest of the record was put among the bytes above; should one be missing, nothing can be told.
         let gathered = Gathered {
             failures: vec![Observation {

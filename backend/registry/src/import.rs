@@ -387,11 +387,8 @@ impl Importer<'_> {
             Status::Active => published_at,
             Status::Deprecated | Status::Deleted => updated_at,
         };
-        let jobs = if self.options.crawl && status != Status::Deleted {
-            vec![crawl::of_new_version(&row.server, &row.version, at)]
-        } else {
-            Vec::new()
-        };
+        let wanted = self.options.crawl && status != Status::Deleted;
+        let jobs = wanted.then(|| crawl::of_new_version(&row.server, &row.version, at));
         Ok(ImportRow {
             hidden: self.registry.is_blocked(row.server.namespace()),
             server: row.server,
@@ -412,7 +409,7 @@ impl Importer<'_> {
             raw: row.raw,
             valid: row.valid,
             facts: row.facts,
-            jobs,
+            jobs: jobs.into_iter().collect(),
         })
     }
 }

@@ -75,7 +75,9 @@ impl Tally {
                     .iter_mut()
                     .for_each(|counts| counts.see(facts.labels, 0));
                 let servers = self.servers.entry(facts.server).or_default();
-                servers.iter_mut().for_each(|count| *count += 1);
+                for count in servers.iter_mut() {
+                    *count += 1;
+                }
             }
         }
     }

@@ -110,7 +110,15 @@ struct Known {
     taken_down: bool,
 }
 
-fn decide(known: &HashMap<(&str, &str), &KnownRow>, row: &ImportRow, digest: &Digest) -> RowOutcome {
+fn decide(
+    server: Known,
+    known: &HashMap<(&str, &str), &KnownRow>,
+    row: &ImportRow,
+    digest: &Digest,
+) -> RowOutcome {
+    if server.taken_down {
+        return RowOutcome::TakenDown;
+    }
     let Some(old) = known.get(&(row.server.as_str(), row.version.as_str())) else {
         return RowOutcome::Added;
     };
@@ -396,12 +404,7 @@ impl Store {
         let mut news: Vec<News<'_>> = Vec::new();
         for (index, row) in kept_at.iter().zip(&kept) {
             let digest = Digest::of(&row.raw);
-            let taken_down = servers[row.server.as_str()].taken_down;
-            let outcome = if taken_down {
-                RowOutcome::TakenDown
-            } else {
-                decide(&known, row, &digest)
-            };
+            let outcome = decide(servers[row.server.as_str()], &known, row, &digest);
             outcomes[*index] = outcome;
             let id = match outcome {
                 RowOutcome::Added => ids::new_id(),
@@ -429,14 +432,9 @@ impl Store {
             tx.save_import_cursor(progress).await?;
         }
         let current_of = |news: &News<'_>| current.get(news.row.server.as_str()).and_then(Option::as_deref);
-        for news in news
-            .iter()
-            .filter(|news| current_of(news) == Some(news.row.version.as_str()))
-        {
-            for job in &news.row.jobs {
-                tx.enqueue(job, at).await?;
-            }
-        }
+        let of_current = |news: &&News<'_>| current_of(news) == Some(news.row.version.as_str());
+        tx.enqueue_all(news.iter().filter(of_current).flat_map(|news| &news.row.jobs), at)
+            .await?;
         let events: Vec<NewEvent> = news.iter().map(|news| news.event(current_of(news), at)).collect();
         if events.is_empty() {
             tx.commit().await?;

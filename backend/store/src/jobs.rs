@@ -65,6 +65,20 @@ impl Tx {
     }
 }
 
+impl Tx {
+    /// Adds jobs, each as [`Self::enqueue`] does.
+    pub(crate) async fn enqueue_all(
+        &mut self,
+        jobs: impl Iterator<Item = &NewJob>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        for job in jobs {
+            self.enqueue(job, at).await?;
+        }
+        Ok(())
+    }
+}
+
 impl Store {
     /// Adds a job outside any other unit of work.
     pub async fn enqueue(&self, job: &NewJob, at: Timestamp) -> Result<bool, StoreError> {

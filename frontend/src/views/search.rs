@@ -168,9 +168,9 @@ impl SearchView {
     /// `cursor`: of the page after this one.
     pub fn new(
         site: &Site,
-        words: SearchWords,
+        words: &SearchWords,
         servers: &[ServerSummary],
-        found: FoundTools,
+        found: &FoundTools,
         cursor: Option<String>,
     ) -> Self {
         let query = words.query.trim();
@@ -187,8 +187,8 @@ impl SearchView {
         head.search_box = false;
         head.indexed = !asked && !words.later;
         // The twin of this very answer; an empty one has none to link to, since the link would repeat the words.
-        let twin = || format!("/search.json{}", parameters(&words, None));
-        head.json = (!(asked && empty) && !words.later).then(twin);
+        let twin = || format!("/search.json{}", parameters(words, None));
+        head.json = (!(words.later || asked && empty)).then(twin);
         let facets = choices(&found.facets, &words.narrow);
         let offered = |name: &str| facets.iter().any(|choices| choices.name == name);
         let kept = words.narrow.iter().filter(|(name, _)| !empty && !offered(name));
@@ -204,7 +204,7 @@ impl SearchView {
             head,
             query: shown,
             servers: ServerRow::all(servers),
-            tools: found.groups.iter().map(|group| group.shown(&words)).collect(),
+            tools: found.groups.iter().map(|group| group.shown(words)).collect(),
             total: found.total,
             kept,
             facets,
@@ -218,7 +218,7 @@ impl SearchView {
                 })
                 .collect(),
             event: found.event,
-            next: cursor.map(|cursor| format!("/search{}", parameters(&words, Some(&cursor)))),
+            next: cursor.map(|cursor| format!("/search{}", parameters(words, Some(&cursor)))),
             rebuilding: false,
             asked,
             later: words.later,

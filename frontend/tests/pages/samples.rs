@@ -282,7 +282,7 @@ pub(crate) fn pages() -> Vec<Named> {
     .collect()
 }
 
-fn search(site: &Site, query: &str, rows: &[ServerSummary], found: FoundTools, more: bool) -> SearchView {
+fn search(site: &Site, query: &str, rows: &[ServerSummary], found: &FoundTools, more: bool) -> SearchView {
     let words = SearchWords {
         query: query.to_owned(),
         narrow: if found.total > 0 {
@@ -295,7 +295,7 @@ fn search(site: &Site, query: &str, rows: &[ServerSummary], found: FoundTools, m
         },
         later: false,
     };
-    SearchView::new(site, words, rows, found, more.then(|| query.to_owned()))
+    SearchView::new(site, &words, rows, found, more.then(|| query.to_owned()))
 }
 
 fn found_tools(text: &str) -> FoundTools {
@@ -347,21 +347,21 @@ fn list_pages() -> Vec<Named> {
                 &site,
                 "tide tables",
                 &rows,
-                found_tools("Tells the tide <b>tables</b>"),
+                &found_tools("Tells the tide <b>tables</b>"),
                 true,
             ),
         ),
         named(
             "search-all",
-            search(&site, "", &rows, FoundTools::default(), false),
+            search(&site, "", &rows, &FoundTools::default(), false),
         ),
         named(
             "search-empty",
-            search(&site, MARKUP, &[], FoundTools::default(), false),
+            search(&site, MARKUP, &[], &FoundTools::default(), false),
         ),
         named(
             "search-hostile",
-            search(&site, MARKUP, &bad, found_tools(MARKUP), true),
+            search(&site, MARKUP, &bad, &found_tools(MARKUP), true),
         ),
         named(
             "publisher",

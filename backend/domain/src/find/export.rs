@@ -9,7 +9,7 @@ use super::quoted;
 pub enum ExportForm {
     /// As the server declares it.
     Mcp,
-    /// A function of OpenAI's chat completions.
+    /// A function of `OpenAI`'s chat completions.
     OpenAi,
     /// A tool of Anthropic's messages.
     Anthropic,
@@ -40,7 +40,7 @@ impl ExportForm {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Export {
     pub definition: Value,
-    /// Whether the model is held to the schema; only OpenAI knows the difference.
+    /// Whether the model is held to the schema; only `OpenAI` knows the difference.
     pub strict: Option<bool>,
     /// What was changed, and why it is not strict.
     pub notes: Vec<String>,
@@ -90,12 +90,11 @@ pub fn export(tool: &Value, form: ExportForm) -> Export {
     if description != text("description") {
         notes.push("hidden characters of the description are shown as marks".to_owned());
     }
-    let mut schema = match tool.get("inputSchema") {
-        Some(schema @ Value::Object(_)) => schema.clone(),
-        _ => {
-            notes.push("the tool declares no input schema; it is given an empty one".to_owned());
-            json!({"type": "object", "properties": {}})
-        }
+    let mut schema = if let Some(schema @ Value::Object(_)) = tool.get("inputSchema") {
+        schema.clone()
+    } else {
+        notes.push("the tool declares no input schema; it is given an empty one".to_owned());
+        json!({"type": "object", "properties": {}})
     };
     if form == ExportForm::Anthropic {
         return Export {

@@ -66,9 +66,9 @@ async fn by_name(app: &App, asked: &Narrowed) -> Result<SearchView, Problem> {
     let cursor = next.map(|id| asked.cursor(CURSOR, &After { id, place: 0 }));
     Ok(SearchView::new(
         &site(app),
-        words(asked),
+        &words(asked),
         &found,
-        FoundTools::default(),
+        &FoundTools::default(),
         cursor,
     ))
 }
@@ -104,7 +104,13 @@ async fn ranked(app: &App, asked: &Narrowed) -> Result<SearchView, FindError> {
         shown.relaxed = listing.relaxed;
         shown.instead = listing.instead;
     }
-    Ok(SearchView::new(&site(app), words(asked), &servers, shown, cursor))
+    Ok(SearchView::new(
+        &site(app),
+        &words(asked),
+        &servers,
+        &shown,
+        cursor,
+    ))
 }
 
 fn words(asked: &Narrowed) -> SearchWords {
