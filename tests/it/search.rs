@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use toolmark_tests::app::{TestApp, encoded};
 use toolmark_tests::observed::Watched;
 use toolmark_tests::scripted::tool;
@@ -459,7 +460,7 @@ async fn hostile_queries_are_answered_soon_and_inertly() {
 
 fn form(text: &str) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
-        out.push_str(&format!("%{byte:02X}"));
+        let _ = write!(out, "%{byte:02X}");
         out
     })
 }

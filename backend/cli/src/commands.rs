@@ -60,7 +60,7 @@ pub(crate) enum Command {
     /// Say how the servers of a lock file or of a client stand today
     Check(check::CheckArgs),
     /// Check who built an artifact, from evidence on disk
-    Verify(verify::VerifyArgs),
+    Verify(Box<verify::VerifyArgs>),
     /// Check one signature bundle, as the Sigstore conformance suite asks
     VerifyBundle(verify_bundle::VerifyBundleArgs),
     /// Show how a server stands, or what a registry holds

@@ -47,9 +47,8 @@ impl Eyes {
             volatile: &request.known_volatile,
             progress,
         };
-        let target = match given(&request) {
-            Some(target) => target,
-            None => return Snapshot::failed(text, Outcome::NotObserved, Some(Reason::NoRunner.as_str())),
+        let Some(target) = given(&request) else {
+            return Snapshot::failed(text, Outcome::NotObserved, Some(Reason::NoRunner.as_str()));
         };
         match looking.at(&target).await {
             Ok(mut snapshot) => {

@@ -184,13 +184,13 @@ impl Looking<'_> {
         let packages = opening::packages(self.settings)?;
         let cache = Path::new(&self.settings.store.data_dir).join("packages");
         let installer = Installer::new(sandbox, packages, cache);
-        let installed = match (bundle, &coordinate) {
+        let outcome = match (bundle, &coordinate) {
             (Some(path), _) => installer.bundle(path, given),
             (None, Some(coordinate)) => installer.install(coordinate, given, None, self.progress).await,
             (None, None) => unreachable!("what is no bundle has a coordinate"),
         };
-        Ok(match installed {
-            Ok(installed) => self.installed(look, &installed).await,
+        Ok(match outcome {
+            Ok(ready) => self.installed(look, &ready).await,
             Err(failure) => not_installed(look, failure),
         })
     }

@@ -47,7 +47,7 @@ pub(crate) struct CheckArgs {
     /// The settings of a client, in place of a lock file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The registry that is asked [default: the one in the lock file, else http://127.0.0.1:8080]
+    /// The registry that is asked [default: the one in the lock file, else this machine's, port 8080]
     #[arg(long, value_name = "URL")]
     registry: Option<Url>,
     /// A finding this grave is a failure

@@ -1,5 +1,7 @@
 //! `toolmark find`: what `find_tools` answers, here or at a registry.
 
+use std::fmt::Write as _;
+
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
@@ -117,19 +119,20 @@ fn text(answer: &Value) -> String {
     let mut out = String::new();
     let word = |value: &Value| plain(value.as_str().unwrap_or_default());
     for tool in answer["tools"].as_array().into_iter().flatten() {
-        out.push_str(&format!("{}  ({})\n", word(&tool["id"]), word(&tool["match"])));
-        out.push_str(&format!("  {}\n", word(&tool["summary"])));
+        let _ = writeln!(out, "{}  ({})", word(&tool["id"]), word(&tool["match"]));
+        let _ = writeln!(out, "  {}", word(&tool["summary"]));
         let verdict = tool["verdict"]
             .as_str()
             .map_or_else(|| "not checked".to_owned(), plain);
-        out.push_str(&format!(
-            "  {}  {}  origin: {verdict}  {} tokens\n",
+        let _ = writeln!(
+            out,
+            "  {}  {}  origin: {verdict}  {} tokens",
             word(&tool["version"]),
             word(&tool["run"]),
             tool["tokens"]
-        ));
+        );
         if let Some(definition) = tool.get("definition") {
-            out.push_str(&format!("  {}\n", plain(&definition.to_string())));
+            let _ = writeln!(out, "  {}", plain(&definition.to_string()));
         }
     }
     out.push_str(&word(&answer["note"]));

@@ -1,5 +1,7 @@
 //! `toolmark pin`: writes down how servers are today, so that `check` can say what became of them.
 
+use std::fmt::Write as _;
+
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
@@ -25,7 +27,7 @@ pub(crate) struct PinArgs {
     /// Servers, as `namespace/name` or `namespace/name@version`
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
-    /// The registry that is asked, now and by `check` [default: the one in the file, else http://127.0.0.1:8080]
+    /// The registry that is asked, now and by `check` [default: the one in the file, else this machine's, port 8080]
     #[arg(long, value_name = "URL")]
     registry: Option<Url>,
     /// The lock file; entries of other servers in it are kept
@@ -66,17 +68,18 @@ pub(crate) fn run(args: &PinArgs) -> Result<Outcome, Failure> {
     for (name, answer) in args.names.iter().zip(&answers) {
         match pin(answer) {
             Ok(pin) => {
-                text.push_str(&format!(
-                    "pinned {}@{}: {} tools\n",
+                let _ = writeln!(
+                    text,
+                    "pinned {}@{}: {} tools",
                     pin.name,
                     pin.version,
                     pin.tools.len()
-                ));
+                );
                 lock.servers.retain(|other| other.name != pin.name);
                 lock.servers.push(pin);
             }
             Err(why) => {
-                text.push_str(&format!("not pinned {}: {why}\n", shown(name)));
+                let _ = writeln!(text, "not pinned {}: {why}", shown(name));
                 outcome = Outcome::No;
             }
         }

@@ -89,7 +89,7 @@ fn target(args: &ProbeArgs) -> Result<Target, Failure> {
     let Some((name, rest)) = args.command.split_first() else {
         let mut target = Target::parse(args.target.as_deref().unwrap_or_default())?;
         if let Target::Package { given, .. } = &mut target {
-            let pairs = args.env.iter().map(variable::<String>);
+            let pairs = args.env.iter().map(|text| variable::<String>(text));
             given.env = pairs.collect::<Result<_, _>>()?;
             given.package_args.clone_from(&args.package_args);
         }
@@ -101,12 +101,12 @@ fn target(args: &ProbeArgs) -> Result<Target, Failure> {
         env: args
             .env
             .iter()
-            .map(variable::<OsString>)
+            .map(|text| variable::<OsString>(text))
             .collect::<Result<_, _>>()?,
     })
 }
 
-fn variable<T: for<'a> From<&'a str>>(text: &String) -> Result<(T, T), Failure> {
+fn variable<T: for<'a> From<&'a str>>(text: &str) -> Result<(T, T), Failure> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
         _ => Err(Failure::unreadable(anyhow!(

@@ -40,7 +40,7 @@ async fn enter(app: &App, request: Request) -> Result<Request, Box<Response>> {
         response
             .headers_mut()
             .insert(header::ALLOW, HeaderValue::from_static("POST"));
-        return Err(response);
+        return Err(Box::new(response));
     }
     check_host(app, &request)?;
     check_origin(app, &request)?;
@@ -53,21 +53,21 @@ async fn enter(app: &App, request: Request) -> Result<Request, Box<Response>> {
         Ok(Ok(collected)) => collected.to_bytes(),
         Ok(Err(_)) => {
             let message = format!("the request is larger than {MCP_REQUEST_BYTES} bytes");
-            return Err(refuse(
+            return Err(Box::new(refuse(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 INVALID_REQUEST,
                 &message,
                 None,
-            ));
+            )));
         }
         Err(_) => {
             let message = "the request did not arrive in time";
-            return Err(refuse(
+            return Err(Box::new(refuse(
                 StatusCode::REQUEST_TIMEOUT,
                 INVALID_REQUEST,
                 message,
                 None,
-            ));
+            )));
         }
     };
     let version = parts.headers.get("mcp-protocol-version");
@@ -103,14 +103,14 @@ fn check_host(app: &App, request: &Request) -> Result<(), Box<Response>> {
         return Ok(());
     }
     let shown: String = host.chars().take(100).collect();
-    Err(refuse(
+    Err(Box::new(refuse(
         StatusCode::FORBIDDEN,
         INVALID_REQUEST,
         &format!(
             "host `{shown}` is not served here; the operator names it in `server.public_url` or `mcp.hosts`"
         ),
         None,
-    ))
+    )))
 }
 
 fn check_origin(app: &App, request: &Request) -> Result<(), Box<Response>> {
@@ -135,12 +135,12 @@ fn check_origin(app: &App, request: &Request) -> Result<(), Box<Response>> {
         return Ok(());
     }
     let shown: String = origin.chars().take(100).collect();
-    Err(refuse(
+    Err(Box::new(refuse(
         StatusCode::FORBIDDEN,
         INVALID_REQUEST,
         &format!("origin `{shown}` may not ask here; the operator names it in `mcp.origins`"),
         None,
-    ))
+    )))
 }
 
 /// The host of an authority, without its port.
@@ -162,7 +162,7 @@ fn is_address(host: &str) -> bool {
 
 /// One request or notification, of a version we speak.
 fn check_message(bytes: &[u8], version: Option<&str>) -> Result<(), Box<Response>> {
-    let bad = |code: i64, message: &str| Err(refuse(StatusCode::BAD_REQUEST, code, message, None));
+    let bad = |code: i64, message: &str| Err(Box::new(refuse(StatusCode::BAD_REQUEST, code, message, None)));
     let Ok(message) = serde_json::from_slice::<Value>(bytes) else {
         return bad(PARSE_ERROR, "the body is not JSON");
     };
@@ -193,12 +193,12 @@ fn check_message(bytes: &[u8], version: Option<&str>) -> Result<(), Box<Response
     }
     let cursor = message.get("params").and_then(|params| params.get("cursor"));
     if cursor.is_some_and(|cursor| !cursor.is_string() && !cursor.is_null()) {
-        return Err(refuse(
+        return Err(Box::new(refuse(
             StatusCode::BAD_REQUEST,
             INVALID_PARAMS,
             "`cursor` must be a text",
             id,
-        ));
+        )));
     }
     let own = message
         .get("params")
@@ -219,16 +219,16 @@ fn check_message(bytes: &[u8], version: Option<&str>) -> Result<(), Box<Response
             "code": UNSUPPORTED_VERSION, "message": format!("protocol version `{asked}` is not spoken here"),
             "data": {"supported": supported, "requested": asked},
         });
-        return Err(answer(StatusCode::BAD_REQUEST, &error, id));
+        return Err(Box::new(answer(StatusCode::BAD_REQUEST, &error, id)));
     }
     Ok(())
 }
 
-fn refuse(status: StatusCode, code: i64, message: &str, id: Option<&Value>) -> Box<Response> {
+fn refuse(status: StatusCode, code: i64, message: &str, id: Option<&Value>) -> Response {
     answer(status, &json!({"code": code, "message": message}), id)
 }
 
-fn answer(status: StatusCode, error: &Value, id: Option<&Value>) -> Box<Response> {
+fn answer(status: StatusCode, error: &Value, id: Option<&Value>) -> Response {
     let mut body = json!({"jsonrpc": "2.0", "error": error});
     if let Some(id) = id {
         body["id"] = id.clone();
@@ -239,7 +239,7 @@ fn answer(status: StatusCode, error: &Value, id: Option<&Value>) -> Box<Response
     response
         .headers_mut()
         .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Box::new(response)
+    response
 }
 
 #[cfg(test)]
