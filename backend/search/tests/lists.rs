@@ -1,4 +1,5 @@
 //! Lists, conditions, completion, and an index that follows: what a person at a search box sees.
+#![expect(clippy::unwrap_used, reason = "a step that fails fails its test")]
 
 use toolmark_search::{
     After, Filter, IndexOptions, Labels, ListOptions, Listing, LiveIndex, Mode, SearchOptions, ToolDocument,
