@@ -5,7 +5,7 @@
 //! configuration (npm, pip, cargo). Credentials are read here, sent only to the origin they are for, and never given
 //! out except as a header for such an origin.
 //!
-//! Reading order: [`Coordinate`], [`Packages`], [`Release`], [`Fetched`]; then [`Sources`] for where addresses and
+//! Reading order: [`Coordinate`], [`Packages`], [`Release`], [`Fetched`]; then [`Config`] for where addresses and
 //! credentials come from.
 
 mod cargo;

@@ -1,6 +1,6 @@
 //! Evidence bytes in, verdict out: who built an artifact, from which source, by which workflow, and how far that is
 //! proved. The check has no network and no clock: the time is an input, so that a stored verdict can be reached again.
-//! Only [`examine`] asks others, for the artifact and for evidence, and writes down how each of them answered.
+//! Only [`examine()`] asks others, for the artifact and for evidence, and writes down how each of them answered.
 //!
 //! Three layers. In front a strict reader ([`evidence`], `bundle`, `statement`), in the middle the Sigstore project's
 //! own verifier (`crypto`), behind it our binding and identity policy (`binding`, `policy`). The verifier's answer
