@@ -8,6 +8,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.parse import urlsplit
 
 import feedparser
 from aiosmtpd.controller import Controller
@@ -111,14 +112,23 @@ with checks("mail goes to a confirmed reader only"):
     text = first.get_payload(decode=True).decode()
     code = text.split(f"/alerts/{inbox['id']}/")[1].split()[0]
     api.ask("POST", f"/api/v1/endpoints/{inbox['id']}/confirm", {"code": "0" * 40}).must_be(404)
-    api.ask("POST", f"/api/v1/endpoints/{inbox['id']}/confirm", {"code": code}).must_be(204)
+    link = f"/alerts/{inbox['id']}/{code}"
+    holds(f"{link}/confirm" in api.get(link).must_be(200).body.decode(), "the page of the link offers to confirm")
+    equal(ask("GET", f"/api/v1/endpoints/{inbox['id']}").must_be(200).json["state"], "unconfirmed", "looking confirms nothing")
+    api.get(f"/alerts/{inbox['id']}/{'0' * 40}").must_be(404)
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    api.ask("POST", f"{link}/confirm", b"", headers=form).must_be(200)
     publish("com.example.alerts/third", f"1.0.{int(time.time())}")
     to, second = wait(lambda: Mailbox.got[1:], "the alert")[0]
     equal(to, ["reader@example.org"])
     holds("com.example.alerts/third" in second["Subject"].replace("\n", ""), f"subject {second['Subject']}")
     equal(second["Auto-Submitted"], "auto-generated")
     equal(second["List-Unsubscribe-Post"], "List-Unsubscribe=One-Click")
-    holds(code in second["List-Unsubscribe"].replace("\r\n ", ""), "where to stop it")
+    stop = second["List-Unsubscribe"].replace("\r\n ", "").strip("<>")
+    holds(code in stop, "where to stop it")
+    # As a mail program does at one click.
+    api.ask("POST", urlsplit(stop).path, b"List-Unsubscribe=One-Click", headers=form).must_be(200)
+    equal(ask("GET", f"/api/v1/endpoints/{inbox['id']}").must_be(200).json["state"], "paused")
 
 with checks("feeds are read by a strict reader"):
     files = sorted(OUT.glob("feed-*.atom"))

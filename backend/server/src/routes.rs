@@ -188,6 +188,15 @@ fn pages() -> Router<App> {
             get(pages::tool_below),
         )
         .merge(provenance())
+        .route("/alerts/{id}/{code}", get(pages::reader))
+        .route(
+            "/alerts/{id}/{code}/confirm",
+            get(pages::reader_again).post(pages::confirm_reader),
+        )
+        .route(
+            "/alerts/{id}/{code}/stop",
+            get(pages::reader_again).post(pages::stop_reader),
+        )
         .route("/changes", get(pages::changes))
         .route("/s/{namespace}/{name}/changes", get(pages::server_changes))
         .route("/s/{namespace}/{name}/diff/{step}", get(pages::diff))

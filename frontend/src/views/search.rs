@@ -282,9 +282,10 @@ impl ToolRowView {
                 .filter(|title| *title != self.name)
                 .map(Foreign::line),
             summary: MarkedText::new(&self.summary, &self.marks),
-            href: group
-                .page()
-                .map_or_else(String::new, |base| tool_path(&base, &self.name)),
+            href: group.page().map_or_else(
+                || format!("/search{}", parameters(&SearchWords::default(), None)),
+                |base| tool_path(&base, &self.name),
+            ),
             verdict: self.verdict.clone(),
             deprecated: self.deprecated,
             high_findings: self.high_findings,

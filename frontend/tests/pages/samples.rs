@@ -16,8 +16,8 @@ use toolmark_domain::version::VersionId;
 use toolmark_frontend::Page;
 use toolmark_frontend::views::{
     ApiView, Change, ChangesView, Declared, DocView, ErrorView, FacetView, FormFinding, FoundTools, HomeView,
-    InstanceStatus, Look, Moment, PublisherView, SearchView, SearchWords, ServerView, Site, StatsView,
-    StatusView, ToolGroup, ToolHistory, ToolRowView, ToolView, ToolsView, VersionsView,
+    InstanceStatus, Look, Moment, PublisherView, ReaderView, SearchView, SearchWords, ServerView, Site,
+    StatsView, StatusView, ToolGroup, ToolHistory, ToolRowView, ToolView, ToolsView, VersionsView,
 };
 
 pub(crate) fn at(text: &str) -> Timestamp {
@@ -274,6 +274,7 @@ pub(crate) fn pages() -> Vec<Named> {
         list_pages(),
         server_pages(),
         observed_pages(),
+        reader_pages(),
         other_pages(),
         doc_pages(),
     ]
@@ -572,6 +573,18 @@ pub(crate) fn outlines(versions: &[Version]) -> Vec<Outline> {
     let mut outlines: Vec<Outline> = versions.iter().map(Outline::from).collect();
     outlines.sort_by(Outline::newest_first);
     outlines
+}
+
+fn reader_pages() -> Vec<Named> {
+    let page = |name, address: &str, active, unconfirmed| {
+        let path = "/alerts/0190/00aa".to_owned();
+        named(name, ReaderView::new(&site(), path, address, active, unconfirmed))
+    };
+    vec![
+        page("reader-asked", "reader@northwind.example", false, true),
+        page("reader", "reader@northwind.example", true, false),
+        page("reader-hostile", MARKUP, false, false),
+    ]
 }
 
 fn server_pages() -> Vec<Named> {

@@ -121,7 +121,7 @@ fn version(place: &Place<'_>, version: &str, out: &mut Findings) {
         out.semantic(place, "reserved-version-string", || {
             format!("version string '{version}' is reserved and cannot be used")
         });
-    } else if let Some(unseen) = first_unseen(version) {
+    } else if let Some(unseen) = first_unseen(version.trim()) {
         out.semantic(place, "version-has-unseen-character", || {
             format!(
                 "version must not hold characters that cannot be seen, found U+{:04X} in {:?}",
