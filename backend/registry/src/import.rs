@@ -19,18 +19,19 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
 
 use toolmark_domain::limits::{IMPORT_BATCH_ROWS, IMPORT_CURSOR_BYTES, IMPORT_OVERLAP_SECS, IMPORT_PAGES};
+use toolmark_domain::name::ServerName;
 use toolmark_domain::record::Origin;
 use toolmark_domain::status::Status;
 use toolmark_domain::timestamp::Timestamp;
+use toolmark_domain::version::VersionId;
 use toolmark_outbound::Client;
-use toolmark_store::{ImportCursor, ImportRow, RowOutcome, StoreError};
+use toolmark_store::{ImportCursor, ImportRow, NewJob, RowOutcome, StoreError};
 use url::Url;
 
 pub use place::Place;
 pub use report::{Example, ImportReport, Reason, Skipped, Stop};
 
-use crate::Registry;
-use crate::jobs::crawl;
+use crate::{Registry, jobs};
 use row::{Refusal, Row};
 use upstream::Upstream;
 
@@ -352,6 +353,20 @@ impl Importer<'_> {
         Ok(())
     }
 
+    /// What must follow a row, when looks are asked for.
+    fn jobs_of(
+        &self,
+        (server, version, document): (&ServerName, &VersionId, &str),
+        status: Status,
+        at: Timestamp,
+    ) -> Vec<NewJob> {
+        if !self.options.crawl || status == Status::Deleted {
+            return Vec::new();
+        }
+        let document = serde_json::from_str(document).unwrap_or_default();
+        jobs::of_new_version(server, version, &document, at)
+    }
+
     /// Fills in what the source does not say: from what is here already, so that the same bare document twice is one
     /// version at one time; else from the clock.
     async fn complete(&self, row: Row, at: Timestamp) -> Result<ImportRow, StoreError> {
@@ -387,8 +402,7 @@ impl Importer<'_> {
             Status::Active => published_at,
             Status::Deprecated | Status::Deleted => updated_at,
         };
-        let wanted = self.options.crawl && status != Status::Deleted;
-        let jobs = wanted.then(|| crawl::of_new_version(&row.server, &row.version, at));
+        let jobs = self.jobs_of((&row.server, &row.version, &row.document), status, at);
         Ok(ImportRow {
             hidden: self.registry.is_blocked(row.server.namespace()),
             server: row.server,
@@ -409,7 +423,7 @@ impl Importer<'_> {
             raw: row.raw,
             valid: row.valid,
             facts: row.facts,
-            jobs: jobs.into_iter().collect(),
+            jobs,
         })
     }
 }

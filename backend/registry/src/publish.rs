@@ -13,8 +13,7 @@ use toolmark_domain::validation::{self, FieldError, PublisherMetaError, Validati
 use toolmark_domain::version::VersionId;
 use toolmark_store::{EditConflict, NewVersion, PublishConflict, StoreError};
 
-use crate::jobs::{crawl, verify};
-use crate::{Actor, Registry};
+use crate::{Actor, Registry, jobs};
 
 /// A `server.json` that passed the gate: it can be read, and its fields have the right form.
 #[derive(Clone, Debug)]
@@ -165,13 +164,7 @@ impl Draft {
             raw: self.raw.clone(),
             facts: Document::read(&self.served),
             hidden: false,
-            jobs: [
-                Some(crawl::of_new_version(&self.server, &self.version, at)),
-                verify::of_new_version(&self.server, &self.version, &self.served, at),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
+            jobs: jobs::of_new_version(&self.server, &self.version, &self.served, at),
         }
     }
 }

@@ -13,8 +13,7 @@ use toolmark_domain::validation;
 use toolmark_domain::version::VersionId;
 use toolmark_store::{ImportRow, RowOutcome, StoreError};
 
-use crate::Registry;
-use crate::jobs::crawl;
+use crate::{Registry, jobs};
 
 /// The list: an array of whole `server.json` documents, sorted by name.
 const LIST: &str = include_str!("starter.json");
@@ -24,7 +23,9 @@ const LIST: &str = include_str!("starter.json");
 pub struct StarterEntry {
     pub server: ServerName,
     pub version: VersionId,
-    /// The `server.json`, as one line of JSON.
+    /// The `server.json`.
+    pub value: Value,
+    /// The same, as one line of JSON.
     pub document: String,
     pub facts: Document,
     /// Whether the validator finds no error in it.
@@ -58,7 +59,7 @@ impl Registry {
 
     fn row(&self, entry: StarterEntry, now: Timestamp) -> ImportRow {
         ImportRow {
-            jobs: vec![crawl::of_new_version(&entry.server, &entry.version, now)],
+            jobs: jobs::of_new_version(&entry.server, &entry.version, &entry.value, now),
             hidden: self.is_blocked(entry.server.namespace()),
             server: entry.server,
             version: entry.version,
@@ -90,6 +91,7 @@ fn entry(value: &Value) -> StarterEntry {
     StarterEntry {
         server: ServerName::parse(name).expect("each name of the starter list parses; a test reads it"),
         version: VersionId::parse(version).expect("each version of the starter list parses; a test reads it"),
+        value: value.clone(),
         document: value.to_string(),
         facts,
         valid: validation::publish_issues(value).valid && validation::inspect(value).valid,

@@ -32,30 +32,35 @@ pub(crate) struct CheckBody {
 #[schema(as = PinAsked)]
 pub(crate) struct PinBody {
     /// `namespace/name`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, max_length = 200)]
     name: Option<String>,
     /// `npm`, `pypi`, `oci`, `mcpb`, … or `remote`; with `identifier`, in place of the name.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, max_length = 50)]
     kind: Option<String>,
     /// Name of the package, or URL of the remote.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, max_length = 2000)]
     identifier: Option<String>,
     /// Of the server; of the package where only that is given. The current one unless given.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, max_length = 255)]
     version: Option<String>,
-    #[serde(default, rename = "manifest/1")]
+    #[serde(default, rename = "manifest/1", deserialize_with = "given")]
     #[schema(nullable = false, pattern = "^[0-9a-f]{64}$")]
     manifest: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, pattern = "^[0-9a-f]{64}$")]
     artifact: Option<String>,
     #[serde(default)]
     #[schema(required = false, max_items = 2000)]
     tools: Vec<ToolPinBody>,
+}
+
+/// A member that is there holds a value: `null` is none.
+fn given<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(from).map(Some)
 }
 
 /// One tool.

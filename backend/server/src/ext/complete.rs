@@ -44,11 +44,14 @@ pub(crate) struct Completed {
 )]
 pub(crate) async fn complete(State(app): State<App>, ask: Ask) -> Result<Response, Problem> {
     let mut read = Own::parse(ask.query(), &["q"]);
-    let typed = read.text("q", LIST_SEARCH_CHARS).unwrap_or_default();
+    let typed = read.text("q", LIST_SEARCH_CHARS);
+    if typed.is_none() {
+        read.refuse("q", "give the beginning of a name".to_owned());
+    }
     read.finish()?;
     let found = app
         .registry
-        .complete(&typed)
+        .complete(&typed.unwrap_or_default())
         .await
         .map_err(|error| problem(&error))?;
     let each = |found: Vec<toolmark_registry::search::Completion>| {

@@ -26,7 +26,7 @@ const KNOWN: &[&str] = &["q", "server", "limit", "detail", "max_tokens"];
         ("q" = String, Query, min_length = 1, max_length = 2000, pattern = r"^[^\u0000]*[^\u0000\s][^\u0000]*$", description = "What should be done."),
         ("server" = Option<String>, Query, max_length = 200, pattern = r"^[^\u0000]*$", description = "Only tools of this server."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 20, description = "Most tools; 7 unless given."),
-        ("detail" = Option<String>, Query, pattern = "^(auto|compact|full)$", description = "How much of each tool; `auto` unless given."),
+        ("detail" = Option<String>, Query, pattern = "^(auto|compact|full)?$", description = "How much of each tool; `auto` unless given."),
         ("max_tokens" = Option<u32>, Query, minimum = 300, maximum = 50000, description = "Bounds the answer; 2000 unless given."),
     ),
     responses((status = 200, body = inline(Object), description = "The answer: `toolmark.find/1`."))

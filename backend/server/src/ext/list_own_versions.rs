@@ -43,11 +43,11 @@ pub(crate) async fn list_own_versions(
     Segments([name]): Segments<1>,
     ask: Ask,
 ) -> Result<Response, Problem> {
-    let asked = Asked::read(ask.query())?;
     let all = outlines(&app, &name).await?;
     if all.is_empty() {
         return absent_as(&app, ask.uri(), &name, 4, || no_server(&name)).await;
     }
+    let asked = Asked::read(ask.query())?;
     // The place of the cursor stays one when its version is gone, or deleted and left out.
     let from = match &asked.after {
         Some(after) => all.partition_point(|outline| outline.newest_first(after).is_le()),

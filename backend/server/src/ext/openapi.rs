@@ -72,6 +72,9 @@ pub(crate) fn document() -> &'static Value {
     static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
         let mut document = serde_json::to_value(Description::openapi()).expect("the description is JSON");
         document["components"]["responses"] = problems();
+        // Which members go together is more than the types can say.
+        document["components"]["schemas"]["PinAsked"]["anyOf"] =
+            json!([{"required": ["name"]}, {"required": ["kind", "identifier"]}]);
         document["components"]["securitySchemes"] = json!({"token": {"type": "http", "scheme": "bearer",
             "description": "`tmk_…`, made by an operator."}});
         for item in document["paths"]

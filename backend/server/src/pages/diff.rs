@@ -171,9 +171,9 @@ const KNOWN: &[&str] = &["server", "from", "to", "format"];
     description = "By the rules of this release: `toolmark.diff/1`, as the command `diff` prints it; or as the \
         structural patch, or as SARIF.",
     params(
-        ("server" = String, Query, max_length = 200, description = "`namespace/name`."),
-        ("from" = String, Query, max_length = 255, description = "The earlier version."),
-        ("to" = String, Query, max_length = 255, description = "The later one."),
+        ("server" = String, Query, min_length = 1, max_length = 200, description = "`namespace/name`."),
+        ("from" = String, Query, min_length = 1, max_length = 255, description = "The earlier version."),
+        ("to" = String, Query, min_length = 1, max_length = 255, description = "The later one."),
         ("format" = Option<String>, Query, pattern = r"^(json|patch|sarif)$", description = "`json` unless given."),
     ),
     responses((status = 200, body = Object, description = "The comparison."))
