@@ -17,27 +17,24 @@ REFUSALS = [400, 401, 403, 404, 405, 406, 409, 413, 414, 415, 422, 429]
 OUT = Path(os.environ["TOOLMARK_TEST_OUT"])
 
 
-def settings(parameters, undescribed=()):
+def settings(parameters):
     """Mostly real values, sometimes made-up ones. A JSON list of strings is a TOML list of strings too."""
     lines = []
     for number, values in enumerate(parameters.values()):
         lines += [f"[dictionaries.real{number}]", f"values = {json.dumps(values)}"]
     lines += ["[checks.negative_data_rejection]", f"expected-statuses = {REFUSALS}"]
-    for path in undescribed:
-        lines += ["[[operations]]", f"include-path = {json.dumps(path)}", "checks.unsupported_method.enabled = false"]
     lines += ["[parameters]"]
     for number, key in enumerate(parameters):
         lines.append(f'{json.dumps(key)} = {{ dictionary = "real{number}", probability = 0.8 }}')
     return "\n".join([*lines, ""])
 
 
-def run(name, location, parameters, *options, undescribed=()):
-    """`parameters` gives real values: without them every detail would only be asked for what is not there. `undescribed`
-    are paths that have a method more than the file says."""
+def run(name, location, parameters, *options):
+    """`parameters` gives real values: without them every detail would only be asked for what is not there."""
     OUT.mkdir(parents=True, exist_ok=True)
     config, junit = OUT / f"{name}.toml", OUT / f"{name}.xml"
     junit.unlink(missing_ok=True)
-    config.write_text(settings(parameters, undescribed))
+    config.write_text(settings(parameters))
     ended = subprocess.run(
         [Path(sys.executable).parent / "schemathesis", "--config-file", config, "run", location, "--url", URL,
          "--max-examples", str(EXAMPLES), "--seed", "1", "--workers", "1", "--request-timeout", "30",

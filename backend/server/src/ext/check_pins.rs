@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolmark_domain::digest::Digest;
-use toolmark_domain::limits::CHECKED_PINS;
+use toolmark_domain::limits::{CHECKED_PINS, SERVER_NAME_CHARS, VERSION_CHARS};
 use toolmark_domain::lock::ToolPin;
 use toolmark_registry::{ObserveError, PinAsked};
 use utoipa::ToSchema;
@@ -120,12 +120,26 @@ pub(crate) async fn check_pins(State(app): State<App>, request: Request) -> Resu
     Ok(answered(StatusCode::OK, &answer))
 }
 
+/// Longest kind and identifier of a target that is asked about, in characters.
+const KIND_CHARS: usize = 50;
+const IDENTIFIER_CHARS: usize = 2000;
+
 fn problem(error: &ObserveError) -> Problem {
     Problem::internal(error)
 }
 
 fn read(asked: PinBody, index: usize) -> Result<PinAsked, Problem> {
     let place = |member: &str| format!("body.servers[{index}].{member}");
+    for (member, text, most) in [
+        ("name", &asked.name, SERVER_NAME_CHARS.1),
+        ("kind", &asked.kind, KIND_CHARS),
+        ("identifier", &asked.identifier, IDENTIFIER_CHARS),
+        ("version", &asked.version, VERSION_CHARS),
+    ] {
+        if text.as_ref().is_some_and(|text| text.chars().count() > most) {
+            return Err(invalid(&place(member), &format!("longer than {most} characters")));
+        }
+    }
     let digest = |text: Option<String>, member: &str| -> Result<Option<Digest>, Problem> {
         let read = text.map(|text| {
             text.parse()
@@ -135,18 +149,11 @@ fn read(asked: PinBody, index: usize) -> Result<PinAsked, Problem> {
     };
     let target = match (asked.kind, asked.identifier) {
         (Some(kind), Some(identifier)) => Some((clean(&kind), clean(&identifier))),
-        (None, None) => None,
-        _ => {
-            return Err(invalid(
-                &place("identifier"),
-                "`kind` and `identifier` belong together",
-            ));
-        }
+        // A name says all; half a target beside it adds nothing.
+        _ if asked.name.is_some() => None,
+        _ => return Err(invalid(&place("name"), "give a name, or `kind` and `identifier`")),
     };
     let name = clean(&asked.name.unwrap_or_default());
-    if name.is_empty() && target.is_none() {
-        return Err(invalid(&place("name"), "give a name, or `kind` and `identifier`"));
-    }
     let mut tools = Vec::with_capacity(asked.tools.len());
     for tool in asked.tools {
         let read = digest(Some(tool.tool), "tools")?;

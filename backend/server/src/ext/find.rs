@@ -57,6 +57,13 @@ pub(crate) async fn find(State(app): State<App>, ask: Ask) -> Result<Response, P
     Ok(answer::json(body(&found), ask.headers()))
 }
 
+#[utoipa::path(
+    post, path = "/api/v1/find", tag = "search", operation_id = "find_by_post",
+    summary = "Find tools for several needs",
+    description = "The body is the arguments of the tool `find_tools`, whose schema `/mcp` lists.",
+    request_body = inline(Object),
+    responses((status = 200, body = inline(Object), description = "The answer: `toolmark.find/1`."))
+)]
 pub(crate) async fn find_by_post(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let (parts, sent) = request.into_parts();
     Own::parse(parts.uri.query(), &[]).finish()?;

@@ -29,6 +29,7 @@ use crate::problem::{Code, FieldError, OwnProblem};
         super::get_tool::get_tool,
         super::list_tools::list_tools,
         super::find::find,
+        super::find::find_by_post,
         super::complete::complete,
         super::get_provenance::get_provenance,
         super::get_evidence::get_evidence,
@@ -83,6 +84,7 @@ pub(crate) fn document() -> &'static Value {
             .flat_map(|paths| paths.values_mut())
         {
             for (method, operation) in item.as_object_mut().into_iter().flatten() {
+                without_nul(operation);
                 let signed = operation.get("security").is_some();
                 if let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) {
                     share(responses, method == "get", signed);
@@ -92,6 +94,28 @@ pub(crate) fn document() -> &'static Value {
         document
     });
     &DOCUMENT
+}
+
+/// No parameter may hold a NUL; those with a pattern of their own say so.
+fn without_nul(operation: &mut Value) {
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for schema in parameters
+        .into_iter()
+        .flatten()
+        .filter_map(|parameter| parameter.get_mut("schema"))
+    {
+        let text = schema.get("type").is_some_and(|kind| match kind {
+            Value::String(kind) => kind == "string",
+            Value::Array(kinds) => kinds.iter().any(|kind| kind == "string"),
+            _ => false,
+        });
+        let open = ["pattern", "enum", "format"]
+            .iter()
+            .all(|key| schema.get(*key).is_none());
+        if text && open {
+            schema["pattern"] = json!(r"^[^\u0000]*$");
+        }
+    }
 }
 
 /// Statuses that hold for every operation, each once as a shared response.
