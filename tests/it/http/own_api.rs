@@ -187,7 +187,7 @@ async fn every_operation_is_described_and_has_a_validator(builder: Builder) {
             let _ = app.get(&target).await.expect(404);
             continue;
         }
-        let needed = if path.ends_with("/find") {
+        let needed = if path.ends_with("/find") || path.ends_with("/complete") {
             "?q=weather"
         } else {
             "?"
