@@ -33,7 +33,7 @@ const CURSOR: &str = "v1";
             description = "`namespace/name`, with the slash percent-encoded."),
         ("include_deleted" = Option<bool>, Query, description = "Whether to show deleted versions."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Most versions of the page; 30 unless given."),
-        ("cursor" = Option<String>, Query, max_length = 6144, pattern = r"^v1(-([0-9a-f]{2})*){3}$",
+        ("cursor" = Option<String>, Query, max_length = 600, pattern = r"^v1-([2-6][0-9a-f]|7[0-9a-e]){1,200}-(3[0-9]){1,16}-(64)?$",
             description = "`next_cursor` of the page before. It carries the filters; what is given beside it counts."),
     ),
     responses((status = 200, body = VersionPage, description = "A page."))

@@ -76,6 +76,12 @@ pub(crate) fn document() -> &'static Value {
         // Which members go together is more than the types can say.
         document["components"]["schemas"]["PinAsked"]["anyOf"] =
             json!([{"required": ["name"]}, {"required": ["kind", "identifier"]}]);
+        for sent in ["PinAsked", "ToolPin"] {
+            let schema = &mut document["components"]["schemas"][sent];
+            for (_, member) in schema["properties"].as_object_mut().into_iter().flatten() {
+                without_nul(member);
+            }
+        }
         document["components"]["securitySchemes"] = json!({"token": {"type": "http", "scheme": "bearer",
             "description": "`tmk_…`, made by an operator."}});
         for item in document["paths"]
@@ -84,7 +90,14 @@ pub(crate) fn document() -> &'static Value {
             .flat_map(|paths| paths.values_mut())
         {
             for (method, operation) in item.as_object_mut().into_iter().flatten() {
-                without_nul(operation);
+                let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+                for schema in parameters
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|parameter| parameter.get_mut("schema"))
+                {
+                    without_nul(schema);
+                }
                 let signed = operation.get("security").is_some();
                 if let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) {
                     share(responses, method == "get", signed);
@@ -96,25 +109,18 @@ pub(crate) fn document() -> &'static Value {
     &DOCUMENT
 }
 
-/// No parameter may hold a NUL; those with a pattern of their own say so.
-fn without_nul(operation: &mut Value) {
-    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
-    for schema in parameters
-        .into_iter()
-        .flatten()
-        .filter_map(|parameter| parameter.get_mut("schema"))
-    {
-        let text = schema.get("type").is_some_and(|kind| match kind {
-            Value::String(kind) => kind == "string",
-            Value::Array(kinds) => kinds.iter().any(|kind| kind == "string"),
-            _ => false,
-        });
-        let open = ["pattern", "enum", "format"]
-            .iter()
-            .all(|key| schema.get(*key).is_none());
-        if text && open {
-            schema["pattern"] = json!(r"^[^\u0000]*$");
-        }
+/// A text may hold no NUL; one with a pattern of its own says so itself.
+fn without_nul(schema: &mut Value) {
+    let text = schema.get("type").is_some_and(|kind| match kind {
+        Value::String(kind) => kind == "string",
+        Value::Array(kinds) => kinds.iter().any(|kind| kind == "string"),
+        _ => false,
+    });
+    let open = ["pattern", "enum", "format"]
+        .iter()
+        .all(|key| schema.get(*key).is_none());
+    if text && open {
+        schema["pattern"] = json!(r"^[^\u0000]*$");
     }
 }
 
