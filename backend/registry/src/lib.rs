@@ -46,7 +46,6 @@ pub use import::{
 pub use index::IndexError;
 pub use jobs::crawl::{Crawl, CrawlError, CrawlRequest};
 pub use observe::{Observation, ObserveError, Observed};
-pub use observed::ToldChange;
 pub use policy::NamespacePattern;
 pub use publish::{Draft, DraftError, PublishError};
 pub use settings::{BlobPlace, OpenError, RegistrySettings};

@@ -9,11 +9,6 @@ use crate::Registry;
 use crate::observe::{ObserveError, blocking};
 
 impl Registry {
-    /// One look by its id.
-    pub async fn snapshot(&self, id: Uuid) -> Result<Option<StoredSnapshot>, StoreError> {
-        self.store().snapshot(id).await
-    }
-
     /// The looks at all targets of one version, newest first.
     pub async fn snapshots_of(
         &self,
@@ -29,23 +24,9 @@ impl Registry {
         self.store().last_looks(name, version).await
     }
 
-    /// What is shown of every version of a server, by position.
-    pub async fn shown_of(&self, name: &str) -> Result<Vec<StoredSnapshot>, StoreError> {
-        self.store().shown_of(name).await
-    }
-
     /// What is shown of the current version of a server: its first target that has a manifest.
     pub async fn current_snapshot(&self, name: &str) -> Result<Option<StoredSnapshot>, StoreError> {
         self.store().current_snapshot(name).await
-    }
-
-    /// A page of [`Self::current_snapshot`] of all servers, by name, strictly after `after`.
-    pub async fn list_current_snapshots(
-        &self,
-        after: &str,
-        limit: u32,
-    ) -> Result<Vec<StoredSnapshot>, StoreError> {
-        self.store().list_current_snapshots(after, limit).await
     }
 
     /// Changes, newest first, strictly before the event number `before`.
@@ -70,18 +51,11 @@ impl Registry {
     }
 }
 
-/// A change with the event that told it.
-#[derive(Clone, Debug)]
-pub struct ToldChange {
-    pub change: StoredChange,
-    pub event: serde_json::Value,
-}
-
 /// Changes read at one time for a saved filter, and how many are read in all before a page is cut short.
 const SCANNED: (u32, usize) = (200, 2000);
 
 impl Registry {
-    /// Changes with their events, newest first; of a subscription's filter those it fits. History that was looked at
+    /// Changes that are news, newest first; of a subscription's filter those it fits. History that was looked at
     /// late is left out: it is not news.
     pub async fn told_changes(
         &self,
@@ -89,7 +63,7 @@ impl Registry {
         saved: Option<Uuid>,
         before: Option<i64>,
         limit: u32,
-    ) -> Result<Vec<ToldChange>, StoreError> {
+    ) -> Result<Vec<StoredChange>, StoreError> {
         let wanted = match saved {
             Some(id) => self.saved_filter(id).await?.map(|(_, filter)| filter),
             None => None,
@@ -105,15 +79,11 @@ impl Registry {
             scanned += changes.len();
             before = Some(last);
             for change in changes.into_iter().filter(|change| !change.backfill) {
-                let event = self.store().events_after(change.seq - 1, 1).await?;
-                let Some(event) = event.into_iter().next().map(|event| event.body) else {
-                    continue;
-                };
                 let fits = wanted
                     .as_ref()
-                    .is_none_or(|filter| Facts::read(&event).is_some_and(|facts| filter.fits(&facts)));
+                    .is_none_or(|filter| Facts::read(&change.event).is_some_and(|facts| filter.fits(&facts)));
                 if fits {
-                    told.push(ToldChange { change, event });
+                    told.push(change);
                 }
                 if told.len() >= limit as usize {
                     return Ok(told);

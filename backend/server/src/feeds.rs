@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use toolmark_domain::event::Severity;
 use toolmark_domain::finding::excerpt;
 use toolmark_domain::timestamp::Timestamp;
-use toolmark_registry::{ChangeFilter, StoreError, ToldChange};
+use toolmark_registry::{ChangeFilter, StoreError, StoredChange};
 use uuid::Uuid;
 
 use crate::answer::Entry;
@@ -204,7 +204,7 @@ struct FeedEntry {
 }
 
 impl Feed {
-    fn new(of: &Of, base: &str, severity: Option<&str>, found: &[ToldChange]) -> Self {
+    fn new(of: &Of, base: &str, severity: Option<&str>, found: &[StoredChange]) -> Self {
         let with = |query: &[String]| {
             let query: Vec<&str> = query.iter().map(String::as_str).collect();
             let mark = if query.is_empty() { "" } else { "?" };
@@ -217,7 +217,7 @@ impl Feed {
         let next = found
             .last()
             .filter(|_| found.len() >= ENTRIES as usize)
-            .map(|last| with(&[severity.clone(), vec![format!("before={}", last.change.seq)]].concat()));
+            .map(|last| with(&[severity.clone(), vec![format!("before={}", last.seq)]].concat()));
         Self {
             title: of.title.clone(),
             id: with(&severity),
@@ -227,8 +227,8 @@ impl Feed {
             // A feed without an entry was last changed before anything happened.
             updated: found
                 .first()
-                .map_or(Timestamp::from_micros(0), |told| told.change.at),
-            entries: found.iter().map(|told| FeedEntry::new(told, base)).collect(),
+                .map_or(Timestamp::from_micros(0), |change| change.at),
+            entries: found.iter().map(|change| FeedEntry::new(change, base)).collect(),
         }
     }
 
@@ -307,8 +307,7 @@ impl Feed {
 }
 
 impl FeedEntry {
-    fn new(told: &ToldChange, base: &str) -> Self {
-        let change = &told.change;
+    fn new(change: &StoredChange, base: &str) -> Self {
         let severity = change.severity.unwrap_or(Severity::Info).as_str();
         let label = change.label.as_str();
         let (from, to) = (change.from_version.as_str(), change.to_version.as_str());
@@ -327,7 +326,7 @@ impl FeedEntry {
             server: server.to_owned(),
             severity: severity.to_owned(),
             label: label.to_owned(),
-            text: text(&told.event),
+            text: text(&change.event),
         }
     }
 }

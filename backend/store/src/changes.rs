@@ -1,5 +1,6 @@
 //! Reading what changed, and when each item was first seen and last changed.
 
+use serde_json::Value;
 use sqlx::{FromRow, QueryBuilder};
 use toolmark_domain::digest::Digest;
 use toolmark_domain::event::Severity;
@@ -11,7 +12,7 @@ use toolmark_domain::version::VersionId;
 use uuid::Uuid;
 
 use crate::snapshots::{digest, severity};
-use crate::{Store, StoreError, rows};
+use crate::{Store, StoreError, events, rows};
 
 /// One step between two looks.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +34,8 @@ pub struct StoredChange {
     pub rules: Vec<String>,
     /// Of the answer of the comparison, in the blob store.
     pub document: Digest,
+    /// The event that told it: its head, for people.
+    pub event: Value,
 }
 
 /// Which changes; all must hold.
@@ -80,6 +83,7 @@ struct ChangeRow {
     backfill: bool,
     rules: String,
     document: Vec<u8>,
+    body: Option<String>,
 }
 
 impl TryFrom<ChangeRow> for StoredChange {
@@ -103,6 +107,7 @@ impl TryFrom<ChangeRow> for StoredChange {
             backfill: row.backfill,
             rules: row.rules.split_whitespace().map(str::to_owned).collect(),
             document: digest("changes", &row.document)?,
+            event: events::body(row.seq, row.body.as_deref())?,
         })
     }
 }
@@ -152,8 +157,8 @@ impl Store {
         let rows: Vec<ChangeRow> = on!(read self, db => {
             let mut query = QueryBuilder::new(
                 "select c.id, c.seq, c.server, c.line, c.at, c.from_snapshot, c.to_snapshot, c.from_version, \
-                 c.to_version, c.label, c.severity, c.backfill, c.rules, c.document \
-                 from changes c join servers s on s.id = c.server_id where not s.hidden");
+                 c.to_version, c.label, c.severity, c.backfill, c.rules, c.document, e.body \
+                 from changes c join servers s on s.id = c.server_id join events e on e.seq = c.seq where not s.hidden");
             if let Some(server) = &filter.server {
                 query.push(" and s.name = ").push_bind(server);
             }

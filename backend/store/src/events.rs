@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use sqlx::{FromRow, QueryBuilder};
 use toolmark_domain::digest::Digest;
 use toolmark_domain::event::{EVENT_SCHEMA, Event, EventKind, NewEvent, Severity, leaf_bytes};
@@ -29,11 +30,7 @@ impl TryFrom<EventRow> for Event {
     type Error = StoreError;
 
     fn try_from(row: EventRow) -> Result<Self, StoreError> {
-        let body = match row.body {
-            Some(body) => serde_json::from_str(&body)
-                .map_err(|e| StoreError::inconsistent("events", format!("event {}: {e}", row.seq)))?,
-            None => serde_json::json!({ "schema": EVENT_SCHEMA, "seq": row.seq, "blanked": true }),
-        };
+        let body = body(row.seq, row.body.as_deref())?;
         let leaf_hash = Digest::from_bytes(&row.leaf_hash)
             .ok_or_else(|| StoreError::inconsistent("events", format!("event {}: leaf hash", row.seq)))?;
         Ok(Self {
@@ -41,6 +38,15 @@ impl TryFrom<EventRow> for Event {
             body,
             leaf_hash,
         })
+    }
+}
+
+/// The object of an event; of a blanked one what is left.
+pub(crate) fn body(seq: i64, kept: Option<&str>) -> Result<Value, StoreError> {
+    match kept {
+        Some(text) => serde_json::from_str(text)
+            .map_err(|e| StoreError::inconsistent("events", format!("event {seq}: {e}"))),
+        None => Ok(json!({ "schema": EVENT_SCHEMA, "seq": seq, "blanked": true })),
     }
 }
 

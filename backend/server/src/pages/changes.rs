@@ -6,7 +6,7 @@ use serde_json::Value;
 use toolmark_domain::event::Severity;
 use toolmark_domain::limits::PAGE_DEFAULT;
 use toolmark_frontend::views::{Change, ChangesView};
-use toolmark_registry::{ChangeFilter, StoreError, StoredChange};
+use toolmark_registry::{ChangeFilter, StoredChange};
 
 use super::servers::{Found, find};
 use super::{Form, page, site};
@@ -76,19 +76,14 @@ pub(super) async fn list(
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = rows.len() > most;
     rows.truncate(most);
-    let mut changes = Vec::with_capacity(rows.len());
-    for row in rows {
-        changes.push(change(app, row).await.map_err(|error| store_problem(&error))?);
-    }
-    Ok((changes, more))
+    Ok((rows.into_iter().map(change).collect(), more))
 }
 
 /// A change with the words of its event.
-async fn change(app: &App, row: StoredChange) -> Result<Change, StoreError> {
-    let event = app.registry.events_after(row.seq - 1, 1).await?;
-    let data = event.first().map_or(&Value::Null, |event| &event.body["data"]);
+fn change(row: StoredChange) -> Change {
+    let data = &row.event["data"];
     let tools = data["tools"].as_array().into_iter().flatten();
-    Ok(Change {
+    Change {
         seq: row.seq,
         server: row.server,
         at: row.at,
@@ -105,5 +100,5 @@ async fn change(app: &App, row: StoredChange) -> Result<Change, StoreError> {
             .as_u64()
             .and_then(|count| usize::try_from(count).ok())
             .unwrap_or_default(),
-    })
+    }
 }
