@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use toolmark_domain::diff::{self, Diff};
 use toolmark_domain::digest::Digest;
+use toolmark_domain::finding::Finding;
 use toolmark_domain::finding::Label;
 use toolmark_domain::launch::{self, Launch};
 use toolmark_domain::limits::{EVENT_FINDINGS, OBSERVE_ATTEMPTS};
@@ -71,6 +72,7 @@ pub enum ObserveError {
 /// What a look is compared with.
 struct Base {
     row: StoredSnapshot,
+    snapshot: Snapshot,
     manifest: Manifest,
 }
 
@@ -142,19 +144,25 @@ fn judge(base: Option<&Base>, snapshot: &Snapshot, second_look: bool) -> Result<
     })
 }
 
-/// The head of a comparison, for its event: enough to be told, the rest is behind the link.
-fn told(step: &Diff, base: &StoredSnapshot, manifest: Option<Digest>) -> Map<String, Value> {
-    let tools: BTreeSet<&str> = step.findings.iter().filter_map(|f| f.tool.as_deref()).collect();
-    let head: Vec<_> = step.findings.iter().take(EVENT_FINDINGS).collect();
+/// The head of findings, for an event: enough to be told, the rest is behind the link.
+fn head(findings: &[Finding], rule_set: Digest) -> Map<String, Value> {
+    let head: Vec<_> = findings.iter().take(EVENT_FINDINGS).collect();
     let mut told = Map::new();
     told.insert(
         "summary".into(),
-        json!(step.findings.first().map(|f| f.summary.as_str())),
+        json!(findings.first().map(|finding| finding.summary.as_str())),
     );
     told.insert("findings".into(), json!(head));
-    told.insert("findings_count".into(), json!(step.findings.len()));
+    told.insert("findings_count".into(), json!(findings.len()));
+    told.insert("rule_set".into(), json!(rule_set));
+    told
+}
+
+/// What the event of a step tells.
+fn told(step: &Diff, base: &StoredSnapshot, manifest: Option<Digest>) -> Map<String, Value> {
+    let tools: BTreeSet<&str> = step.findings.iter().filter_map(|f| f.tool.as_deref()).collect();
+    let mut told = head(&step.findings, step.rule_set);
     told.insert("tools".into(), json!(tools));
-    told.insert("rule_set".into(), json!(step.rule_set));
     told.insert(
         "manifest".into(),
         json!({"before": base.manifest, "after": manifest}),
@@ -162,30 +170,30 @@ fn told(step: &Diff, base: &StoredSnapshot, manifest: Option<Digest>) -> Map<Str
     told
 }
 
-/// The head of the scan of a first look, for its event: there is no step that could tell it.
+/// What the event of a first look tells of its scan: there is no step that could tell it.
 fn first_told(scan: Option<&Scan>) -> Map<String, Value> {
-    let mut told = Map::new();
     let Some(scan) = scan.filter(|scan| !scan.findings.is_empty()) else {
-        return told;
+        return Map::new();
     };
     let rules: BTreeSet<&str> = scan.findings.iter().map(|finding| finding.rule).collect();
-    let head: Vec<_> = scan.findings.iter().take(EVENT_FINDINGS).collect();
-    told.insert("summary".into(), json!(scan.findings[0].summary));
-    told.insert("findings".into(), json!(head));
-    told.insert("findings_count".into(), json!(scan.findings.len()));
+    let mut told = head(&scan.findings, scan.rule_set);
     told.insert("rules".into(), json!(rules));
-    told.insert("rule_set".into(), json!(scan.rule_set));
     told
+}
+
+/// The artifact that was run, as the look wrote it down.
+fn artifact(snapshot: &Snapshot) -> Option<Digest> {
+    let text = snapshot.look.pointer("/artifact/sha256").and_then(Value::as_str);
+    text.and_then(|text| text.parse().ok())
 }
 
 /// How a look was started, and what it asked the network for.
 fn launch_of(version: &str, declared: &Value, snapshot: &Snapshot, manifest: Option<Digest>) -> Launch {
-    let artifact = snapshot.look.pointer("/artifact/sha256").and_then(Value::as_str);
     // A name counts when both takes asked for it.
     let hosts = snapshot.egress.iter().filter(|egress| egress.takes >= 2);
     Launch {
         version: version.to_owned(),
-        artifact: artifact.and_then(|text| text.parse().ok()),
+        artifact: artifact(snapshot),
         manifest,
         hosts: hosts.map(|egress| egress.host.clone()).collect(),
         ..Launch::declared(declared)
@@ -217,10 +225,7 @@ impl Registry {
                 .map(|row| row.id);
             let (row, backfill) = base_of(&shown, look.version, self.now());
             let base = match row {
-                Some(row) if look.snapshot.outcome.has_manifest() => Some(Base {
-                    manifest: self.manifest_of(row).await?,
-                    row: row.clone(),
-                }),
+                Some(row) if look.snapshot.outcome.has_manifest() => Some(self.base(row).await?),
                 _ => None,
             };
             let snapshot = look.snapshot.clone();
@@ -228,8 +233,7 @@ impl Registry {
             let work = move || judge(base.as_ref(), &snapshot, second).map(|judged| (judged, base));
             let (mut judged, base) = blocking(work).await?;
             self.judge_beside(&look, &mut judged, base.as_ref()).await?;
-            let mut new = self.new_snapshot(&look, &judged, document).await?;
-            new.backfill = backfill;
+            let mut new = self.new_snapshot(&look, &judged, document, backfill).await?;
             if newest.is_none() {
                 new.told = first_told(judged.scan.as_ref());
             }
@@ -264,6 +268,17 @@ impl Registry {
         Err(ObserveError::Contended)
     }
 
+    async fn base(&self, row: &StoredSnapshot) -> Result<Base, ObserveError> {
+        let snapshot = self.snapshot_document(row).await?;
+        let read = move || snapshot.manifest().map(|manifest| (snapshot, manifest));
+        let (snapshot, manifest) = blocking(read).await?;
+        Ok(Base {
+            row: row.clone(),
+            snapshot,
+            manifest,
+        })
+    }
+
     /// What the manifest alone does not say: names known of other servers, and how it is started.
     async fn judge_beside(
         &self,
@@ -288,11 +303,15 @@ impl Registry {
         let Some(base) = base.filter(|_| judged.confirmed) else {
             return Ok(());
         };
-        let before = self.snapshot_document(&base.row).await?;
         let declared = self
             .declared(look.server.as_str(), &base.row, look.target)
             .await?;
-        let old = launch_of(base.row.version.as_str(), &declared, &before, base.row.manifest);
+        let old = launch_of(
+            base.row.version.as_str(),
+            &declared,
+            &base.snapshot,
+            base.row.manifest,
+        );
         let root = Some(manifest.root());
         let new = launch_of(look.version.as_str(), &look.target.declared, look.snapshot, root);
         let found = launch::diff(&old, &new);
@@ -324,16 +343,12 @@ impl Registry {
         look: &Observation<'_>,
         judged: &Judged,
         document: Digest,
+        backfill: bool,
     ) -> Result<NewSnapshot, ObserveError> {
         let scan = match &judged.scan {
             Some(scan) => Some(self.keep(serde_json::to_vec(scan).unwrap_or_default()).await?),
             None => None,
         };
-        let artifact = look
-            .snapshot
-            .look
-            .pointer("/artifact/sha256")
-            .and_then(Value::as_str);
         let cost = judged.manifest.as_ref().map_or(0, Manifest::tools_token_cost);
         Ok(NewSnapshot {
             server: look.server.clone(),
@@ -353,7 +368,7 @@ impl Registry {
             manifest: judged.manifest.as_ref().map(Manifest::root),
             document,
             scan,
-            artifact: artifact.and_then(|text| text.parse().ok()),
+            artifact: artifact(look.snapshot),
             severity: judged
                 .scan
                 .as_ref()
@@ -361,7 +376,7 @@ impl Registry {
             token_cost: i64::try_from(cost).unwrap_or(i64::MAX),
             confirmed: judged.confirmed,
             items: judged.manifest.as_ref().map(items).unwrap_or_default(),
-            backfill: false,
+            backfill,
             told: Map::new(),
         })
     }

@@ -313,6 +313,9 @@ impl Registry {
                 return Ok(done);
             };
             after = last.id;
+            if done.checked == 0 {
+                self.keep_roots(&verifier.checker).await?;
+            }
             for row in &page {
                 done.checked += 1;
                 done.changed += usize::from(self.recheck_one(verifier, row).await?);
@@ -320,7 +323,7 @@ impl Registry {
         }
     }
 
-    /// Whether it came out otherwise.
+    /// Whether it came out otherwise. The roots and keys are kept already.
     async fn recheck_one(&self, verifier: &Verifier, row: &StoredVerdict) -> Result<bool, VerifyError> {
         let record = self.verdict_record(row).await?;
         let blobs = self.evidence_of(&record).await?;
@@ -366,7 +369,6 @@ impl Registry {
             told: told(&report, Some(row)),
             quiet: !changed,
         };
-        self.keep_roots(&verifier.checker).await?;
         self.store().record_verdict(&new, &[]).await?;
         Ok(changed)
     }

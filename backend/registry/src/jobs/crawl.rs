@@ -4,9 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use serde::{Deserialize, Serialize};
-use toolmark_domain::limits::{
-    CRAWL_ATTEMPTS, PACKAGE_RELOOK_SECS, REMOTE_RELOOK_SECS, SECOND_LOOK_SECS, TARGETS_LOOKED_AT,
-};
+use toolmark_domain::limits::{PACKAGE_RELOOK_SECS, REMOTE_RELOOK_SECS, SECOND_LOOK_SECS, TARGETS_LOOKED_AT};
 use toolmark_domain::name::ServerName;
 use toolmark_domain::record::Version;
 use toolmark_domain::snapshot::{Outcome, Snapshot};
@@ -16,16 +14,12 @@ use toolmark_domain::timestamp::Timestamp;
 use toolmark_domain::version::VersionId;
 use toolmark_store::NewJob;
 
+use super::{AGAIN, NEW, about, told};
 use crate::observe::{Observation, ObserveError, Observed};
 use crate::{Registry, StoreError};
 
 /// The name of the job.
 pub(crate) const NAME: &str = "crawl";
-
-/// Urgency: what a person waits for, then new releases, then looking again.
-const ASKED: i64 = 20;
-const NEW: i64 = 10;
-const AGAIN: i64 = 0;
 
 /// What is to be looked at.
 #[derive(Clone, Debug)]
@@ -54,15 +48,8 @@ pub(crate) struct Crawling {
 
 impl Crawling {
     fn job(&self, priority: i64, run_at: Timestamp) -> NewJob {
-        let place = self.position.map(|position| format!("#{position}"));
-        NewJob {
-            name: NAME,
-            key: format!("{}@{}{}", self.server, self.version, place.unwrap_or_default()),
-            payload: serde_json::to_string(self).unwrap_or_default(),
-            priority,
-            run_at,
-            max_attempts: CRAWL_ATTEMPTS,
-        }
+        let of = (self.server.as_str(), self.version.as_str(), self.position);
+        about(NAME, of, self, priority, run_at)
     }
 }
 
@@ -124,18 +111,6 @@ fn targets(version: &Version) -> Vec<Target> {
 }
 
 impl Registry {
-    /// Asks the workers to look at a version soon; false when they are asked already.
-    pub async fn ask_to_crawl(&self, server: &ServerName, version: &VersionId) -> Result<bool, StoreError> {
-        let all = Crawling {
-            server: server.to_string(),
-            version: version.to_string(),
-            position: None,
-            second_look: false,
-        };
-        let now = self.now();
-        self.store().enqueue(&all.job(ASKED, now), now).await
-    }
-
     /// Looks at every target of a version now and records what was seen, in the order of the document.
     pub async fn crawl(
         &self,
@@ -197,10 +172,8 @@ impl Registry {
     /// Runs one job of this kind.
     pub(crate) async fn run_crawl(&self, crawler: &dyn Crawl, payload: &str) -> Result<(), String> {
         let crawling: Crawling = serde_json::from_str(payload).map_err(|error| error.to_string())?;
-        self.crawl_one(crawler, &crawling).await.map_err(|error| {
-            let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |e| e.source());
-            causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-        })
+        let done = self.crawl_one(crawler, &crawling).await;
+        done.map_err(|error| told(&error))
     }
 
     async fn crawl_one(&self, crawler: &dyn Crawl, crawling: &Crawling) -> Result<(), CrawlError> {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolmark_domain::limits::{
-    CRAWL_ATTEMPTS, TARGETS_LOOKED_AT, VERIFY_RELOOK_SECS, VERIFY_RETRY_LATER_SECS, VERIFY_RETRY_SECS,
+    TARGETS_LOOKED_AT, VERIFY_RELOOK_SECS, VERIFY_RETRY_LATER_SECS, VERIFY_RETRY_SECS,
 };
 use toolmark_domain::name::ServerName;
 use toolmark_domain::status::Status;
@@ -13,14 +13,12 @@ use toolmark_domain::timestamp::Timestamp;
 use toolmark_domain::version::VersionId;
 use toolmark_store::{NewJob, VerdictCause};
 
+use super::{AGAIN, NEW, about, told};
 use crate::Registry;
 use crate::verify::{Verifier, VerifyError, checkable};
 
 /// The name of the job.
 pub(crate) const NAME: &str = "verify";
-
-const NEW: i64 = 10;
-const AGAIN: i64 = 0;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Verifying {
@@ -38,15 +36,8 @@ struct Verifying {
 
 impl Verifying {
     fn job(&self, priority: i64, run_at: Timestamp) -> NewJob {
-        let place = self.position.map(|position| format!("#{position}"));
-        NewJob {
-            name: NAME,
-            key: format!("{}@{}{}", self.server, self.version, place.unwrap_or_default()),
-            payload: serde_json::to_string(self).unwrap_or_default(),
-            priority,
-            run_at,
-            max_attempts: CRAWL_ATTEMPTS,
-        }
+        let of = (self.server.as_str(), self.version.as_str(), self.position);
+        about(NAME, of, self, priority, run_at)
     }
 }
 
@@ -97,10 +88,8 @@ impl Registry {
     /// Runs one job of this kind.
     pub(crate) async fn run_verify(&self, verifier: &Verifier, payload: &str) -> Result<(), String> {
         let verifying: Verifying = serde_json::from_str(payload).map_err(|error| error.to_string())?;
-        self.verify_as_asked(verifier, &verifying).await.map_err(|error| {
-            let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |e| e.source());
-            causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-        })
+        let done = self.verify_as_asked(verifier, &verifying).await;
+        done.map_err(|error| told(&error))
     }
 
     async fn verify_as_asked(&self, verifier: &Verifier, asked: &Verifying) -> Result<(), VerifyError> {
