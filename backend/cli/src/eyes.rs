@@ -3,10 +3,12 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use tokio::sync::OnceCell;
 use toolmark_crawler::{Progress, Stage, placeholder};
 use toolmark_domain::reason::Reason;
 use toolmark_domain::snapshot::{Outcome, Snapshot};
 use toolmark_domain::target::REMOTE;
+use toolmark_registry::packages::Packages;
 use toolmark_registry::{Crawl, CrawlRequest};
 
 use crate::looking::{Looking, Target};
@@ -15,6 +17,7 @@ use crate::settings::Settings;
 /// Looks at targets with the settings of this program.
 pub(crate) struct Eyes {
     settings: Arc<Settings>,
+    packages: OnceCell<Packages>,
     /// Who is told how far a look is.
     tell: Option<Box<dyn Fn(Stage) + Send + Sync>>,
 }
@@ -23,6 +26,7 @@ impl Eyes {
     pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             settings: Arc::new(settings.clone()),
+            packages: OnceCell::new(),
             tell: None,
         }
     }
@@ -45,6 +49,7 @@ impl Eyes {
             local: self.settings.policy.allow_local_remotes,
             bare: false,
             volatile: &request.known_volatile,
+            packages: &self.packages,
             progress,
         };
         let Some(target) = given(&request) else {

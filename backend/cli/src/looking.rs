@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 use toolmark_crawler::bare::Bare;
 use toolmark_crawler::install::{Coordinate, Installed, Installer, NotInstalled};
 use toolmark_crawler::placeholder::Settings as Given;
@@ -16,6 +17,7 @@ use toolmark_domain::limits::OUTBOUND_CONNECT_SECS;
 use toolmark_domain::reason::Reason;
 use toolmark_domain::snapshot::{Outcome, Snapshot};
 use toolmark_outbound::{Client, HeaderMap};
+use toolmark_registry::packages::Packages;
 use url::{Host, Url};
 
 use crate::opening;
@@ -94,6 +96,8 @@ pub(crate) struct Looking<'a> {
     pub(crate) bare: bool,
     /// Values that moved by themselves in earlier looks at the same artifact.
     pub(crate) volatile: &'a [String],
+    /// Where packages come from: opened when a package is looked at, and kept, since it asks the package clients.
+    pub(crate) packages: &'a OnceCell<Packages>,
     pub(crate) progress: Progress<'a>,
 }
 
@@ -181,7 +185,10 @@ impl Looking<'_> {
             Ok(sandbox) => sandbox,
             Err(none) => return Ok(unseen(look, &none)),
         };
-        let packages = opening::packages(self.settings)?;
+        let packages = self
+            .packages
+            .get_or_try_init(async || opening::packages(self.settings));
+        let packages = packages.await?.clone();
         let cache = Path::new(&self.settings.store.data_dir).join("packages");
         let installer = Installer::new(sandbox, packages, cache);
         let outcome = match (bundle, &coordinate) {

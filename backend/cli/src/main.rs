@@ -6,9 +6,11 @@ mod eyes;
 mod logs;
 mod looking;
 mod opening;
+mod other;
 mod outcome;
 mod output;
 mod settings;
+mod waiting;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,11 +1,9 @@
 //! `toolmark crawl`: looks at a server now and records what was seen.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use toolmark_domain::manifest::ItemKind;
 use toolmark_domain::snapshot::Snapshot;
@@ -18,6 +16,7 @@ use crate::opening;
 use crate::outcome::{Failure, Outcome};
 use crate::output::{Format, plain, print, print_json, shown};
 use crate::settings::Settings;
+use crate::waiting::spinner;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -77,11 +76,7 @@ async fn one(
         Some((name, version)) => (name, version.to_owned()),
         None => (name, current(registry, name).await?),
     };
-    let bar = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(100));
+    let bar = spinner();
     let told = bar.clone();
     let eyes = Eyes::new(settings).telling(move |stage| told.set_message(stage.as_str()));
     let seen = registry.crawl(&eyes, name, &version).await;

@@ -2,12 +2,11 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
+use tokio::sync::OnceCell;
 use toolmark_crawler::{Progress, Stage};
 use toolmark_domain::manifest::ItemKind;
 use toolmark_domain::reason::Reason;
@@ -17,6 +16,7 @@ use crate::Global;
 use crate::looking::{Looking, Target};
 use crate::outcome::{Failure, Outcome};
 use crate::output::{Format, plain, print, print_json, shown, table};
+use crate::waiting::spinner;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -67,13 +67,14 @@ pub(crate) fn run(global: &Global, args: &ProbeArgs) -> Result<Outcome, Failure>
     let local = args.allow_local.then(|| "true".to_owned());
     let loaded = global.start(vec![("--allow-local", "policy.allow_local_remotes", local)])?;
     let target = target(args)?;
-    let bar = bar();
+    let bar = spinner();
     let tell = |stage: Stage| bar.set_message(stage.as_str());
     let looking = Looking {
         settings: &loaded.settings,
         local: loaded.settings.policy.allow_local_remotes,
         bare: args.without_sandbox,
         volatile: &[],
+        packages: &OnceCell::new(),
         progress: Progress::to(&tell),
     };
     let snapshot = super::block_on(looking.at(&target))??;
@@ -114,16 +115,6 @@ fn variable<T: for<'a> From<&'a str>>(text: &str) -> Result<(T, T), Failure> {
             shown(text)
         ))),
     }
-}
-
-/// On standard error, and only where that is a terminal.
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
 }
 
 fn status(ended: Ended) -> Outcome {
