@@ -137,8 +137,8 @@ class Services:
         folder.mkdir()
         env = {key: value for key, value in os.environ.items() if not key.startswith("TOOLMARK_")}
         mail = str(free_port())
-        # What the tests publish names packages of strangers: nothing of it is run.
-        env |= {"TOOLMARK_JOBS__CRAWL": "false"}
+        # What the tests publish names packages of strangers: nothing of it is run, and nobody is asked for it.
+        env |= {"TOOLMARK_JOBS__CRAWL": "false", "TOOLMARK_PROVENANCE__CHECK": "false"}
         env |= {"TOOLMARK_ALERTS__TRUSTED_ADDRESSES": "127.0.0.1", "TOOLMARK_ALERTS__SMTP_HOST": "127.0.0.1",
                 "TOOLMARK_ALERTS__SMTP_PORT": mail, "TOOLMARK_ALERTS__SMTP_TLS": "none",
                 "TOOLMARK_ALERTS__MAIL_FROM": "Toolmark <alerts@registry.example>"}
