@@ -503,27 +503,3 @@ fn every_colour_of_text_can_be_read_on_every_ground_in_both_themes() {
         }
     }
 }
-
-/// Writes every sample page and what it loads below the folder that `TOOLMARK_PAGES_OUT` names, for looking at them in
-/// a browser.
-#[test]
-fn sample_pages_can_be_looked_at() {
-    let Some(folder) = std::env::var_os("TOOLMARK_PAGES_OUT").map(std::path::PathBuf::from) else {
-        return;
-    };
-    let put = |path: &str, bytes: &[u8]| {
-        let file = folder.join(path.trim_start_matches('/'));
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, bytes).unwrap();
-    };
-    for (name, page) in pages() {
-        put(&format!("{name}.html"), html(&*page).as_bytes());
-    }
-    for asset in [
-        toolmark_frontend::assets::css(),
-        toolmark_frontend::assets::js(),
-        toolmark_frontend::assets::icon(),
-    ] {
-        put(asset.path, asset.bytes);
-    }
-}

@@ -196,7 +196,6 @@ fn is_foreign(rest: &str) -> bool {
             | "COMMIT"
             | "BUILT_AT"
             | "BUILD_COMMIT"
-            | "PAGES_OUT"
             | "PORT"
             | "SERVICE_HOST"
             | "SERVICE_PORT"
