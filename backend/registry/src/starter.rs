@@ -24,9 +24,7 @@ pub struct StarterEntry {
     pub server: ServerName,
     pub version: VersionId,
     /// The `server.json`.
-    pub value: Value,
-    /// The same, as one line of JSON.
-    pub document: String,
+    pub document: Value,
     pub facts: Document,
     /// Whether the validator finds no error in it.
     pub valid: bool,
@@ -58,8 +56,9 @@ impl Registry {
     }
 
     fn row(&self, entry: StarterEntry, now: Timestamp) -> ImportRow {
+        let document = entry.document.to_string();
         ImportRow {
-            jobs: jobs::of_new_version(&entry.server, &entry.version, &entry.value, now),
+            jobs: jobs::of_new_version(&entry.server, &entry.version, &entry.document, now),
             hidden: self.is_blocked(entry.server.namespace()),
             server: entry.server,
             version: entry.version,
@@ -70,8 +69,8 @@ impl Registry {
             updated_at: now,
             is_latest: None,
             origin: Origin::Listed,
-            raw: entry.document.clone().into_bytes(),
-            document: entry.document,
+            raw: document.clone().into_bytes(),
+            document,
             valid: entry.valid,
             facts: entry.facts,
         }
@@ -91,8 +90,7 @@ fn entry(value: &Value) -> StarterEntry {
     StarterEntry {
         server: ServerName::parse(name).expect("each name of the starter list parses; a test reads it"),
         version: VersionId::parse(version).expect("each version of the starter list parses; a test reads it"),
-        value: value.clone(),
-        document: value.to_string(),
+        document: value.clone(),
         facts,
         valid: validation::publish_issues(value).valid && validation::inspect(value).valid,
     }
@@ -128,7 +126,7 @@ mod tests {
     #[test]
     fn every_entry_could_be_published() {
         for entry in starter_entries() {
-            let document: Value = serde_json::from_str(&entry.document).unwrap();
+            let document = entry.document;
             let found = validation::inspect(&document).issues;
             assert!(entry.valid && found.is_empty(), "{}: {found:?}", entry.server);
             assert!(validation::publish_issues(&document).valid, "{}", entry.server);

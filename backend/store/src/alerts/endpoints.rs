@@ -138,10 +138,7 @@ impl Store {
             EndpointState::Active
         };
         let mut tx = self.begin().await?;
-        tx.lock(&[format!("alert-owner:{}", new.owner)]).await?;
-        let count: i64 = on!(tx &mut tx, db =>
-            sqlx::query_scalar(COUNT).bind(new.owner.as_str()).fetch_one(db).await)?;
-        if count >= most {
+        if tx.lock_owner(&new.owner, COUNT).await? >= most {
             return Ok(None);
         }
         on!(tx &mut tx, db => sqlx::query(INSERT)
@@ -201,16 +198,7 @@ impl Store {
     /// Removes an endpoint with its subscriptions, deliveries and keys; false when there is none.
     pub async fn delete_endpoint(&self, id: Uuid, by: &By, at: Timestamp) -> Result<bool, StoreError> {
         const DELETE: &str = "delete from alert_endpoints where id = $1";
-        let mut tx = self.begin().await?;
-        let gone =
-            on!(tx &mut tx, db => sqlx::query(DELETE).bind(id).execute(db).await.map(|d| d.rows_affected()))?;
-        if gone > 0 {
-            tx.raise_alert_revision().await?;
-            let audited = audit::entry(by, at, "endpoint.delete", &id.to_string(), AuditOutcome::Done);
-            tx.audit(audited).await?;
-        }
-        tx.commit().await?;
-        Ok(gone > 0)
+        self.delete_watched(DELETE, id, ("endpoint.delete", by), at).await
     }
 
     /// Sends again to an endpoint that was paused or not confirmed; what waited goes out in order. False when it was

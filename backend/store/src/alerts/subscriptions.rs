@@ -106,10 +106,7 @@ impl Store {
         let id = ids::new_id();
         let filter = serde_json::to_string(&new.filter).expect("a filter is plain strings");
         let mut tx = self.begin().await?;
-        tx.lock(&[format!("alert-owner:{}", new.owner)]).await?;
-        let count: i64 = on!(tx &mut tx, db =>
-            sqlx::query_scalar(COUNT).bind(new.owner.as_str()).fetch_one(db).await)?;
-        if count >= most {
+        if tx.lock_owner(&new.owner, COUNT).await? >= most {
             return Ok(None);
         }
         on!(tx &mut tx, db => sqlx::query(INSERT)
@@ -191,16 +188,8 @@ impl Store {
     /// Ends a subscription; what was already matched is still sent. False when there is none.
     pub async fn delete_subscription(&self, id: Uuid, by: &By, at: Timestamp) -> Result<bool, StoreError> {
         const DELETE: &str = "delete from alert_subscriptions where id = $1";
-        let mut tx = self.begin().await?;
-        let gone =
-            on!(tx &mut tx, db => sqlx::query(DELETE).bind(id).execute(db).await.map(|d| d.rows_affected()))?;
-        if gone > 0 {
-            tx.raise_alert_revision().await?;
-            let audited = audit::entry(by, at, "subscription.delete", &id.to_string(), AuditOutcome::Done);
-            tx.audit(audited).await?;
-        }
-        tx.commit().await?;
-        Ok(gone > 0)
+        self.delete_watched(DELETE, id, ("subscription.delete", by), at)
+            .await
     }
 
     /// Every subscription whose endpoint is confirmed, for matching.

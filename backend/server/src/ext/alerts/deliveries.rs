@@ -8,7 +8,9 @@ use toolmark_domain::timestamp::Timestamp;
 use toolmark_registry::{DeliveryFilter, DeliveryState, Resend};
 use uuid::Uuid;
 
-use super::shapes::{AttemptEntry, DeliveryFacts, DeliveryPage, OnItsWay, ReplayOneBody, WholeDelivery};
+use super::shapes::{
+    AttemptEntry, ById, DeliveryFacts, DeliveryPage, OnItsWay, ReplayOneBody, WholeDelivery,
+};
 use super::{actor, answered, endpoint_problem, id_of, invalid, page, page_size, replay_problem, signed};
 use crate::cursor;
 use crate::ext::invalid_cursor;
@@ -84,7 +86,7 @@ pub(crate) async fn list_deliveries(State(app): State<App>, ask: Ask) -> Result<
 #[utoipa::path(
     get, path = "/api/v1/deliveries/{id}", tag = "alerts", operation_id = "get_delivery", security(("token" = [])),
     summary = "Get a delivery with every attempt",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     responses((status = 200, body = WholeDelivery, description = "The delivery."))
 )]
 pub(crate) async fn get_delivery(
@@ -107,7 +109,7 @@ pub(crate) async fn get_delivery(
     post, path = "/api/v1/deliveries/{id}/replay", tag = "alerts", operation_id = "replay_delivery", security(("token" = [])),
     summary = "Send a delivery again",
     description = "Under its id. One that was delivered only when that is asked for.",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     request_body = ReplayOneBody,
     responses((status = 202, body = OnItsWay, description = "It will be sent."))
 )]

@@ -7,8 +7,8 @@ use toolmark_domain::alert::{Channel, Shape};
 use toolmark_registry::{EndpointRequest, Resend};
 
 use super::shapes::{
-    ChannelWord, ConfirmationBody, EndpointFacts, EndpointPage, MadeEndpoint, NewEndpointBody, NewSecret,
-    OnItsWay, ReplayBody, Replayed, RotationBody, ShapeWord,
+    ById, ChannelWord, ConfirmationBody, EndpointFacts, EndpointPage, MadeEndpoint, NewEndpointBody,
+    NewSecret, OnItsWay, ReplayBody, Replayed, RotationBody, ShapeWord,
 };
 use super::{
     actor, answered, body_of, endpoint_problem, gone, id_of, list_asked, page, replay_problem, signed,
@@ -90,7 +90,7 @@ pub(crate) async fn create_endpoint(State(app): State<App>, request: Request) ->
 #[utoipa::path(
     get, path = "/api/v1/endpoints/{id}", tag = "alerts", operation_id = "get_endpoint", security(("token" = [])),
     summary = "Get an endpoint",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     responses((status = 200, body = EndpointFacts, description = "The endpoint."))
 )]
 pub(crate) async fn get_endpoint(
@@ -109,7 +109,7 @@ pub(crate) async fn get_endpoint(
     delete, path = "/api/v1/endpoints/{id}", tag = "alerts", operation_id = "delete_endpoint", security(("token" = [])),
     summary = "Remove an endpoint",
     description = "Its subscriptions, its waiting messages and its log go with it.",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     responses((status = 204, description = "It is gone."))
 )]
 pub(crate) async fn delete_endpoint(
@@ -130,7 +130,7 @@ pub(crate) async fn delete_endpoint(
     post, path = "/api/v1/endpoints/{id}/test", tag = "alerts", operation_id = "test_endpoint", security(("token" = [])),
     summary = "Send a test message",
     description = "Signed and sent like any other, also to a paused endpoint; once, whatever comes of it.",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     responses((status = 202, body = OnItsWay, description = "It will be sent."))
 )]
 pub(crate) async fn test_endpoint(
@@ -148,7 +148,7 @@ pub(crate) async fn test_endpoint(
     post, path = "/api/v1/endpoints/{id}/rotate", tag = "alerts", operation_id = "rotate_secret", security(("token" = [])),
     summary = "Replace the key of a webhook",
     description = "Messages carry a signature of each key while the old one is valid.",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     request_body = RotationBody,
     responses((status = 200, body = NewSecret, description = "The new key, once."))
 )]
@@ -171,7 +171,7 @@ pub(crate) async fn rotate_secret(
 #[utoipa::path(
     post, path = "/api/v1/endpoints/{id}/pause", tag = "alerts", operation_id = "pause_endpoint", security(("token" = [])),
     summary = "Stop sending, and keep what waits",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     responses((status = 204, description = "It is paused."))
 )]
 pub(crate) async fn pause_endpoint(
@@ -188,7 +188,7 @@ pub(crate) async fn pause_endpoint(
 #[utoipa::path(
     post, path = "/api/v1/endpoints/{id}/resume", tag = "alerts", operation_id = "resume_endpoint", security(("token" = [])),
     summary = "Send again, what waits first",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     responses((status = 204, description = "It is active."))
 )]
 pub(crate) async fn resume_endpoint(
@@ -210,7 +210,7 @@ pub(crate) async fn resume_endpoint(
     summary = "Send events again, from a number on",
     description = "Those that the endpoint's subscriptions fit now, also from before they were made; under the ids they \
         had. What was delivered is left out unless asked for.",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     request_body = ReplayBody,
     responses((status = 202, body = Replayed, description = "How many messages go out."))
 )]
@@ -242,7 +242,7 @@ pub(crate) async fn replay_events(
     post, path = "/api/v1/endpoints/{id}/confirm", tag = "alerts", operation_id = "confirm_endpoint",
     summary = "Confirm a mail address",
     description = "With the code of the message that was sent there; no token is needed.",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     request_body = ConfirmationBody,
     responses((status = 204, description = "Alerts are sent there from now on."))
 )]

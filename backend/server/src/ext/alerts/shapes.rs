@@ -3,7 +3,17 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolmark_registry::{Delivery, Endpoint, StoredAttempt, Subscription};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
+
+/// One of them, by its id. (Only described: handlers take the segment as it is, so that an id of the wrong form is one
+/// that does not exist.)
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "it is a description")]
+pub(super) struct ById {
+    #[param(pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+    id: String,
+}
 
 /// Where messages go.
 #[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]

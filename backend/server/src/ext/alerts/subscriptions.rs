@@ -9,7 +9,7 @@ use toolmark_domain::event::{EventKind, Severity};
 use toolmark_registry::SubscriptionRequest;
 
 use super::shapes::{
-    CadenceWord, FilterBody, NewSubscriptionBody, SeverityWord, SubscriptionBody, SubscriptionFacts,
+    ById, CadenceWord, FilterBody, NewSubscriptionBody, SeverityWord, SubscriptionBody, SubscriptionFacts,
     SubscriptionPage,
 };
 use super::{
@@ -119,7 +119,7 @@ pub(crate) async fn create_subscription(
 #[utoipa::path(
     get, path = "/api/v1/subscriptions/{id}", tag = "alerts", operation_id = "get_subscription", security(("token" = [])),
     summary = "Get a subscription",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     responses((status = 200, body = SubscriptionFacts, description = "The subscription."))
 )]
 pub(crate) async fn get_subscription(
@@ -140,7 +140,7 @@ pub(crate) async fn get_subscription(
 #[utoipa::path(
     put, path = "/api/v1/subscriptions/{id}", tag = "alerts", operation_id = "replace_subscription", security(("token" = [])),
     summary = "Replace label, filter and cadence of a subscription",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     request_body = SubscriptionBody,
     responses((status = 200, body = SubscriptionFacts, description = "The subscription as it is now."))
 )]
@@ -169,7 +169,7 @@ pub(crate) async fn replace_subscription(
     delete, path = "/api/v1/subscriptions/{id}", tag = "alerts", operation_id = "delete_subscription", security(("token" = [])),
     summary = "End a subscription",
     description = "What it matched already is still sent.",
-    params(("id" = String, Path, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")),
+    params(ById),
     responses((status = 204, description = "It is gone."))
 )]
 pub(crate) async fn delete_subscription(
